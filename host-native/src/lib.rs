@@ -1,0 +1,1 @@
+//! The Rust host of tackroom. It never takes a decision that the engine takes.

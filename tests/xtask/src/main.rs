@@ -1,0 +1,2 @@
+//! The build program of the workspace. It never ships.
+fn main() {}
