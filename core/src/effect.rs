@@ -20,7 +20,6 @@ pub struct Effect {
 
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::large_enum_variant, reason = "effects are moved once, out of the engine")]
 pub enum EffectBody {
     /// Load and claim the session. Answer: `Loaded`, or failed.
     LoadSession(LoadSession),

@@ -9,7 +9,6 @@ use crate::rejection::Rejection;
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::large_enum_variant, reason = "events are moved once, out of the engine")]
 pub enum Event {
     /// What a crash left has been recovered: commands are taken from now on.
     Ready,
