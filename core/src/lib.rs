@@ -3,3 +3,6 @@
 #![no_std]
 #![forbid(unsafe_code)]
 extern crate alloc;
+
+pub mod json;
+pub mod transcript;
