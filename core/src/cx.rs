@@ -3,6 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use crate::effect::{AgentRef, Effect, EffectBody, ReleaseSandbox};
 use crate::event::{Accepted, Event, Refused, Warned};
@@ -62,6 +63,8 @@ pub(crate) enum Later {
     ServeQueue,
     CloseDue(String),
     Fenced(String),
+    /// A session of this id is kept already: these commands wanted to create it.
+    AlreadyThere(String, Vec<u64>),
 }
 
 /// Late completions are remembered for this many effects: more would be a host that never completes anything.
@@ -86,7 +89,7 @@ pub(crate) struct Cx {
 
 impl Cx {
     pub(crate) fn new(config: Config) -> Self {
-        let slots = Slots { capacity: config.capacity, ..Slots::default() };
+        let slots = Slots::of(config.capacity);
         Self {
             config,
             now: Now::default(),
@@ -186,10 +189,6 @@ impl Cx {
     }
 
     pub(crate) fn warn(&mut self, session: &str, action: &str, message: impl Into<String>) {
-        self.event(Event::Warned(Warned {
-            session: session.into(),
-            action: action.into(),
-            message: message.into(),
-        }));
+        self.event(Event::Warned(Warned { session: session.into(), action: action.into(), message: message.into() }));
     }
 }

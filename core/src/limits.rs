@@ -12,6 +12,8 @@ pub struct Config {
     pub owner: String,
     /// The most leases at once; nothing where there is no such bound.
     pub capacity: Option<u32>,
+    /// The session on which the engine before this one failed: it comes back with the error `engine-fault`.
+    pub faulted: Option<String>,
     /// Whether the host has an `approve` callback.
     pub approver: bool,
     /// Suspend a session idle or awaiting input for this long, in milliseconds. Never where absent.
@@ -140,6 +142,7 @@ impl Default for Config {
             epoch: String::from("epoch"),
             owner: String::from("host"),
             capacity: None,
+            faulted: None,
             approver: false,
             idle_timeout_ms: None,
             close_suspended_after_ms: None,

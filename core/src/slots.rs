@@ -31,6 +31,10 @@ pub(crate) enum Candidate {
 }
 
 impl Slots {
+    pub(crate) fn of(capacity: Option<u32>) -> Self {
+        Self { capacity, ..Self::default() }
+    }
+
     fn index(&mut self, kind: Candidate) -> &mut BTreeSet<(u64, String)> {
         match kind {
             Candidate::Idle => &mut self.idle,

@@ -12,7 +12,7 @@ use crate::rejection::Rejection;
 use crate::transcript::{Bounds, Message, Role};
 
 /// Longest id, in bytes.
-pub const ID_BYTES: usize = 128;
+pub(crate) const ID_BYTES: usize = 128;
 
 /// Whether a text can be a session's id: it names directories and rows, so nothing but letters, digits, `_` and `-`.
 pub(crate) fn session_id(id: &str) -> Result<(), Rejection> {
@@ -29,7 +29,8 @@ fn text_id(field: &str, id: &str) -> Result<(), Rejection> {
     if !id.is_empty() && id.len() <= ID_BYTES && !id.chars().any(char::is_control) {
         return Ok(());
     }
-    let message = format!("an id has 1 to {ID_BYTES} bytes and no control characters; this one has {} bytes.", id.len());
+    let message =
+        format!("an id has 1 to {ID_BYTES} bytes and no control characters; this one has {} bytes.", id.len());
     Err(Rejection::invalid(field, message))
 }
 
@@ -135,6 +136,7 @@ pub(crate) fn read_user_message(json: &str, limits: &Limits) -> Result<(String, 
     }
     let parts = Json::parse(json).ok().and_then(|json| json.field("parts")).and_then(|parts| parts.items());
     let is_file = |part: &Json| part.field("type").and_then(|kind| kind.as_string()).as_deref() == Some("file");
-    let files = parts.unwrap_or_default().iter().filter(|part| is_file(part)).map(|part| part.as_str().into()).collect();
+    let files =
+        parts.unwrap_or_default().iter().filter(|part| is_file(part)).map(|part| part.as_str().into()).collect();
     Ok((message.text(), files))
 }

@@ -12,11 +12,11 @@ use crate::event::StreamEnd;
 use crate::input::{Allow, AnswerBody, Continue, Deny, Verdict};
 use crate::record::{AuditEntry, AuditWho, PendingInput, PendingKind, Status};
 use crate::rejection::Rejection;
+use crate::session::Session;
 use crate::session::notes::{Call, KeptAnswer, Recorded, Settled, keep_newest};
 use crate::session::runtime::Runtime;
 use crate::session::turn::{Turn, TurnEnd, TurnState};
 use crate::session::writer::{After, Then, Undo};
-use crate::session::Session;
 use crate::transcript::{Chunk, Ending as Settling, settle};
 
 fn call_of(pending: &PendingInput) -> Call {
@@ -166,6 +166,15 @@ impl Session {
         if reading.fresh.is_empty() && !reading.repeats {
             return Err(self.nothing_new());
         }
+        let fresh = &reading.fresh;
+        let all = |turn: &Box<Turn>| {
+            let answered = |id: &String| turn.answers.contains_key(id) || fresh.iter().any(|(other, _)| other == id);
+            turn.pending.iter().all(|pending| answered(&pending.approval_id))
+        };
+        let complete = self.turn.as_ref().is_some_and(|turn| turn.state != TurnState::Answered && all(turn));
+        if complete && self.runtime.is_none() {
+            self.reserve(cx)?;
+        }
         let before = self.status;
         let mut ids = Vec::new();
         for (id, answer) in reading.fresh {
@@ -175,9 +184,9 @@ impl Session {
                 ids.push(id);
             }
         }
-        let complete = self.turn.as_ref().is_some_and(|turn| turn.is_answered() && turn.state != TurnState::Answered);
         if complete {
-            return self.complete(cx, command, Undo::Answers(ids, before));
+            self.complete(cx, command, Undo::Answers(ids, before));
+            return Ok(());
         }
         let mut acknowledge = self.acknowledgement(cx, command, Undo::Answers(ids.clone(), before), Then::Nothing);
         acknowledge.incomplete = !self.turn.as_ref().is_some_and(|turn| turn.is_answered());
@@ -187,17 +196,10 @@ impl Session {
     }
 
     /// Every answer is there: the agent gets them, or is brought back first.
-    fn complete(&mut self, cx: &mut Cx, command: u64, undo: Undo) -> Result<(), Rejection> {
+    fn complete(&mut self, cx: &mut Cx, command: u64, undo: Undo) {
         if matches!(self.runtime, Runtime::Live { .. }) && self.ending.is_none() {
             let acknowledge = self.acknowledgement(cx, command, undo, Then::Deliver);
-            self.answered(cx, Some(After::Acknowledge(acknowledge)));
-            return Ok(());
-        }
-        if self.runtime.is_none()
-            && let Err(rejection) = self.reserve(cx)
-        {
-            self.undo(cx, undo);
-            return Err(rejection);
+            return self.answered(cx, Some(After::Acknowledge(acknowledge)));
         }
         if let Some(turn) = &mut self.turn {
             turn.state = TurnState::Answered;
@@ -208,7 +210,6 @@ impl Session {
         }
         let acknowledge = self.acknowledgement(cx, command, undo, Then::Prepare);
         self.acknowledge(cx, acknowledge);
-        Ok(())
     }
 
     /// Makes durable that the answers are on their way to the agent; then they go.

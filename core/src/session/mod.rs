@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use crate::cx::Cx;
 use crate::input::Command;
-use crate::record::{Settings, Status, Stopping, Summary, TurnError, Usage};
+use crate::record::{Settings, Status, Summary, TurnError, Usage};
 use crate::rejection::Rejection;
 use crate::slots::Candidate;
 use crate::timers::TimerKey;
@@ -179,7 +179,8 @@ impl Session {
 
     /// Whether nothing keeps the session in memory.
     pub(crate) fn can_leave(&self) -> bool {
-        self.gone || (!self.status.is_live() && self.ending.is_none() && self.runtime.is_none() && self.writer.is_quiet())
+        self.gone
+            || (!self.status.is_live() && self.ending.is_none() && self.runtime.is_none() && self.writer.is_quiet())
     }
 
     /// The index of the first message that a load has to give back.

@@ -9,6 +9,9 @@ use crate::input::AnswerBody;
 /// The version that this engine writes.
 pub(crate) const VERSION: u32 = 1;
 
+/// Most undelivered messages that are put first in the next prompt; older ones stay in the conversation.
+pub(crate) const UNDELIVERED: u32 = 64;
+
 /// The engine's notes on a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Notes {
@@ -145,8 +148,10 @@ pub(crate) struct NotedTurn {
     pub(crate) assistant: String,
     /// The place of the answer, once it has one.
     pub(crate) index: Option<u32>,
-    pub(crate) users: Vec<u32>,
+    /// The messages that the agent is given.
+    pub(crate) users: Vec<Undelivered>,
     pub(crate) next_seq: u64,
+    pub(crate) slices: u32,
     pub(crate) state: NotedState,
     pub(crate) answers: Vec<Recorded>,
 }
@@ -163,10 +168,6 @@ impl Notes {
 
     pub(crate) fn key(&self, key: &str) -> Option<&Key> {
         self.keys.iter().find(|known| known.key == key)
-    }
-
-    pub(crate) fn settled(&self, id: &str) -> Option<&Settled> {
-        self.settled.iter().rev().find(|settled| settled.id == id)
     }
 }
 

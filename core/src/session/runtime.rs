@@ -6,14 +6,14 @@ use alloc::vec::Vec;
 use crate::cx::{Cx, Kind, Later};
 use crate::effect::{AcquireSandbox, AgentRef, EffectBody, ResumeChange, StartAgent};
 use crate::event::{Event, Undelivered as UndeliveredEvent};
-use crate::input::{Failure, FailureKind};
+use crate::input::Failure;
 use crate::record::Status;
 use crate::rejection::Rejection;
+use crate::session::Session;
 use crate::session::notes;
 use crate::session::stopping::Cause;
 use crate::session::turn::TurnState;
 use crate::session::writer::{After, Then};
-use crate::session::Session;
 
 /// What a session holds of a sandbox and an agent. An agent is named by the effect that started it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,17 +165,25 @@ impl Session {
         self.write(cx, [After::Then(then)]);
     }
 
+    /// The agent is there and nothing waits for it any more.
+    pub(crate) fn settle_ready(&mut self, cx: &mut Cx) {
+        let status = if self.turn.is_some() { Status::AwaitingInput } else { Status::Idle };
+        self.set_status(cx, status);
+    }
+
     /// The sandbox or the agent did not come.
     pub(crate) fn start_failed(&mut self, cx: &mut Cx, failure: &Failure) {
-        if let Runtime::Starting { agent, .. } = self.runtime {
-            cx.abandon(agent, true);
-            cx.destroy(&self.id, agent);
-        }
-        if let Runtime::Acquiring { lease } = self.runtime {
-            cx.abandon(lease, self.notes.started);
-            if failure.kind != FailureKind::Unavailable {
-                cx.free_slot(lease);
+        match self.runtime {
+            // Overdue: what may still come is given back.
+            Runtime::Starting { agent, .. } if cx.outstanding.contains_key(&agent) => {
+                cx.abandon(agent, true);
+                cx.destroy(&self.id, agent);
             }
+            Runtime::Acquiring { lease } if cx.outstanding.contains_key(&lease) => {
+                cx.abandon(lease, self.notes.started)
+            }
+            Runtime::Acquiring { lease } => cx.free_slot(lease),
+            _ => {}
         }
         let resumable = self.resume.is_some();
         let (code, action) = if resumable { ("resume-failed", "resume") } else { ("start-failed", "start") };

@@ -4,12 +4,12 @@ use alloc::vec::Vec;
 
 use crate::cx::{Cx, Kind, Later};
 use crate::effect::{EffectBody, LoadSession, ResumeChange, Save};
-use crate::event::{Accepted, Event, StreamEnded};
+use crate::event::{Accepted, Audited, Event, StreamEnded};
 use crate::input::{Failure, FailureKind};
 use crate::record::{StoredMessage, StoredSession};
 use crate::rejection::Rejection;
-use crate::session::writer::{Acknowledge, After, InFlight, Then, Undo};
 use crate::session::Session;
+use crate::session::writer::{Acknowledge, After, InFlight, Then, Undo};
 use crate::timers::TimerKey;
 
 impl Session {
@@ -108,6 +108,9 @@ impl Session {
     pub(crate) fn saved(&mut self, cx: &mut Cx) {
         let Some(in_flight) = self.writer.in_flight.take() else { return };
         self.writer.revision = in_flight.save.revision;
+        for entry in in_flight.save.audit {
+            cx.event(Event::Audited(Audited { session: self.id.clone(), entry }));
+        }
         if core::mem::take(&mut self.writer.failures) > 0 {
             self.touch(cx);
         }
@@ -122,6 +125,11 @@ impl Session {
     fn after(&mut self, cx: &mut Cx, after: After) {
         match after {
             After::Acknowledge(acknowledge) => {
+                if let Some(turn) = &mut self.turn
+                    && acknowledge.turn.as_deref() == Some(&turn.id)
+                {
+                    turn.durable = true;
+                }
                 cx.event(Event::Accepted(Accepted {
                     command: acknowledge.command,
                     summary: self.summary(),
@@ -148,7 +156,7 @@ impl Session {
     fn then(&mut self, cx: &mut Cx, then: Then) {
         match then {
             Then::Nothing => {}
-            Then::Prepare => self.want_agent(cx),
+            Then::Prepare => self.waiter_durable(cx),
             Then::Prompt => self.prompt(cx),
             Then::Deliver => self.deliver(cx),
         }
@@ -302,10 +310,9 @@ impl Session {
     }
 
     fn already_there(&mut self, cx: &mut Cx) {
-        let message = "a session of this id is already kept; choose another id or send to this one.";
-        for acknowledge in self.writer.take_acknowledgements(|_| true) {
-            cx.refuse(acknowledge.command, self.conflict(message));
-        }
+        // The callers are told the status that the kept session has.
+        let commands = self.drain_commands();
+        cx.later.push_back(Later::AlreadyThere(self.id.clone(), commands));
         self.gone = true;
         self.writer.in_flight = None;
         self.writer.wanted = false;

@@ -8,11 +8,11 @@ use crate::cx::Cx;
 use crate::input::{Send, WhenBusy};
 use crate::record::{Status, StoredMessage};
 use crate::rejection::Rejection;
+use crate::session::Session;
 use crate::session::fingerprint::fingerprint;
 use crate::session::notes::{Key, Recent, Undelivered, keep_newest};
 use crate::session::turn::{PromptText, Turn, TurnState};
 use crate::session::writer::{SendUndo, Then, Undo};
-use crate::session::Session;
 use crate::validate::{self, UserMessage};
 
 fn mark_of(send: &Send) -> String {
@@ -23,8 +23,7 @@ fn mark_of(send: &Send) -> String {
 
 /// What the agent is given of several messages: one prompt, joined by a blank line, with every file.
 pub(crate) fn prompt_of(messages: &[Undelivered]) -> PromptText {
-    let texts: Vec<&str> =
-        messages.iter().map(|message| message.prompt.as_deref().unwrap_or(&message.text)).collect();
+    let texts: Vec<&str> = messages.iter().map(|message| message.prompt.as_deref().unwrap_or(&message.text)).collect();
     PromptText {
         text: texts.join("\n\n"),
         files: messages.iter().flat_map(|message| message.files.iter().cloned()).collect(),

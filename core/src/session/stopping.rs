@@ -12,10 +12,10 @@ use crate::effect::{AgentRef, DeleteSession, EffectBody, ResumeChange};
 use crate::event::Event;
 use crate::record::{AuditEntry, AuditWho, Status, Stopping};
 use crate::rejection::Rejection;
+use crate::session::Session;
 use crate::session::runtime::Runtime;
 use crate::session::turn::{Turn, TurnEnd, TurnState};
 use crate::session::writer::After;
-use crate::session::Session;
 use crate::timers::TimerKey;
 
 /// Why a session is being stopped.
@@ -189,7 +189,8 @@ impl Session {
         }
         self.runtime = Runtime::Held { lease };
         let keep = self.resume.is_some();
-        let waits = self.turn.as_ref().is_some_and(|turn| matches!(turn.state, TurnState::Waiting | TurnState::Answered));
+        let waits =
+            self.turn.as_ref().is_some_and(|turn| matches!(turn.state, TurnState::Waiting | TurnState::Answered));
         let commands = self.ending.take().map(|ending| ending.commands).unwrap_or_default();
         let mut afters = Vec::from([After::Release { keep }]);
         afters.extend(commands.into_iter().map(After::Reply));

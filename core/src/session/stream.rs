@@ -8,8 +8,8 @@ use crate::event::{ChunksInjected, Event};
 use crate::input::Chunk as ChunkInput;
 use crate::json::Json;
 use crate::limits::Limits;
-use crate::session::turn::{Turn, TurnState, bounds};
 use crate::session::Session;
+use crate::session::turn::{Turn, TurnState, bounds};
 use crate::step::{Change, Edit, Pushed};
 use crate::transcript::{Chunk, Reach, mend};
 
@@ -52,9 +52,8 @@ impl Session {
     /// Takes a batch of the agent's chunks in.
     pub(crate) fn push(&mut self, cx: &mut Cx, turn_id: &str, cursor: u64, chunks: Vec<ChunkInput>) -> Pushed {
         let mut pushed = Pushed::default();
-        let running = |turn: &&mut alloc::boxed::Box<Turn>| {
-            turn.id == turn_id && matches!(turn.state, TurnState::Running(_))
-        };
+        let running =
+            |turn: &&mut alloc::boxed::Box<Turn>| turn.id == turn_id && matches!(turn.state, TurnState::Running(_));
         let Some(turn) = self.turn.as_mut().filter(running) else {
             pushed.edits = drop_all(chunks.len());
             return pushed;

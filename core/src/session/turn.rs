@@ -11,10 +11,10 @@ use crate::event::{Event, StreamEnd, TurnStarted};
 use crate::input::{SliceEnd, SliceOutcome};
 use crate::limits::Limits;
 use crate::record::{Decision, PendingInput, PendingKind, Status};
-use crate::session::notes::{NotedState, NotedTurn, Recorded};
+use crate::session::Session;
+use crate::session::notes::{NotedState, NotedTurn, Recorded, Undelivered};
 use crate::session::runtime::Runtime;
 use crate::session::writer::After;
-use crate::session::Session;
 use crate::timers::TimerKey;
 use crate::transcript::{Bounds, Ending as Settling, Message, settle};
 
@@ -66,8 +66,8 @@ pub(crate) struct Turn {
     pub(crate) assistant: String,
     /// The place of the answer, once it has been written.
     pub(crate) index: Option<u32>,
-    /// The places of the messages that the agent is given.
-    pub(crate) users: Vec<u32>,
+    /// The messages that the agent is given.
+    pub(crate) messages: Vec<Undelivered>,
     pub(crate) prompt: PromptText,
     pub(crate) message: Message,
     pub(crate) next_seq: u64,
@@ -99,7 +99,7 @@ impl Turn {
             id,
             assistant,
             index: None,
-            users: Vec::new(),
+            messages: Vec::new(),
             prompt: PromptText::default(),
             message,
             next_seq: 0,
@@ -122,7 +122,9 @@ impl Turn {
 
     /// The places of the messages that a later owner needs.
     pub(crate) fn needed_indexes(&self) -> impl Iterator<Item = u32> {
-        self.users.iter().copied().chain(self.index)
+        let waiting = self.state == TurnState::Waiting;
+        let users = self.messages.iter().filter(move |_| waiting).map(|message| message.index);
+        users.chain(self.index)
     }
 
     pub(crate) fn noted(&self) -> NotedTurn {
@@ -137,8 +139,9 @@ impl Turn {
             id: self.id.clone(),
             assistant: self.assistant.clone(),
             index: self.index,
-            users: self.users.clone(),
+            users: self.messages.clone(),
             next_seq: self.next_seq,
+            slices: self.slices,
             state,
             answers: self.answers.values().cloned().collect(),
         }
@@ -183,8 +186,13 @@ fn decision_of(answer: &crate::input::AnswerBody) -> Decision {
 pub(crate) enum TurnEnd {
     Finished,
     /// Cut short: the reason shown, and an error where it was not the user's wish.
-    Cut { reason: String, error: Option<(&'static str, String)> },
-    Failed { message: String },
+    Cut {
+        reason: String,
+        error: Option<(&'static str, String)>,
+    },
+    Failed {
+        message: String,
+    },
 }
 
 impl Session {

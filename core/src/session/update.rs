@@ -4,8 +4,9 @@ use crate::cx::Cx;
 use crate::input::Update;
 use crate::record::Status;
 use crate::rejection::Rejection;
-use crate::session::writer::{SendUndo, Then, Undo};
 use crate::session::Session;
+use crate::session::runtime::Runtime;
+use crate::session::writer::{SendUndo, Then, Undo};
 use crate::validate;
 
 impl Session {
@@ -18,7 +19,9 @@ impl Session {
             validate::settings(settings, &cx.config.limits)?;
         }
         if update.metadata_revision.is_some_and(|revision| revision != self.notes.metadata_revision) {
-            return Err(self.conflict("the metadata has changed since it was read; read it again and repeat the change."));
+            return Err(
+                self.conflict("the metadata has changed since it was read; read it again and repeat the change.")
+            );
         }
         let undo = Undo::Update {
             metadata: self.metadata.clone(),
@@ -65,8 +68,18 @@ impl Session {
         self.notes.recent.retain(|recent| recent.index < undo.message_count);
         self.notes.undelivered = undo.undelivered;
         self.error = undo.error;
-        if self.status != Status::Preparing || undo.status != Status::Preparing {
-            self.set_status(cx, undo.status);
+        let status = self.status_without_waiter(undo.status, Status::Idle);
+        self.set_status(cx, status);
+    }
+
+    /// Where the session stands once what waited for its agent is taken back.
+    fn status_without_waiter(&self, before: Status, ready: Status) -> Status {
+        match self.runtime {
+            Runtime::Live { .. } => ready,
+            Runtime::Stopping { .. } => self.status,
+            Runtime::Queued | Runtime::Acquiring { .. } | Runtime::Starting { .. } => Status::Preparing,
+            Runtime::None | Runtime::Held { .. } if before == Status::Preparing || !before.is_live() => before,
+            Runtime::None | Runtime::Held { .. } => Status::Suspended,
         }
     }
 
@@ -78,6 +91,11 @@ impl Session {
         turn.state = turn.state.without_answers();
         self.notes.settled.retain(|settled| !ids.contains(&settled.id));
         self.writer.audit.retain(|entry| !ids.contains(&entry.approval_id));
+        if let Some(in_flight) = &mut self.writer.in_flight {
+            in_flight.save.audit.retain(|entry| !ids.contains(&entry.approval_id));
+        }
+        let approving = status == Status::Busy;
+        let status = self.status_without_waiter(status, if approving { status } else { Status::AwaitingInput });
         if self.status != status {
             self.set_status(cx, status);
         }

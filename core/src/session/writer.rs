@@ -60,7 +60,11 @@ pub(crate) enum Undo {
     Send(alloc::boxed::Box<SendUndo>),
     /// These answers were recorded; the session was in this status.
     Answers(Vec<String>, Status),
-    Update { metadata: String, settings: Settings, metadata_revision: u64 },
+    Update {
+        metadata: String,
+        settings: Settings,
+        metadata_revision: u64,
+    },
 }
 
 /// What a send changed.

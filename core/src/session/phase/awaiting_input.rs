@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use crate::cx::Cx;
 use crate::record::Stopping;
 use crate::rejection::Rejection;
+use crate::session::Session;
 use crate::session::phase::{Ask, join};
 use crate::session::stopping::Cause;
-use crate::session::Session;
 
 pub(crate) fn ask(session: &mut Session, cx: &mut Cx, command: u64, ask: Ask) -> Result<(), Rejection> {
     let interrupting = session.ending.as_ref().is_some_and(|ending| ending.kind == Stopping::Interrupt);

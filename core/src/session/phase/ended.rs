@@ -3,9 +3,9 @@
 use crate::cx::Cx;
 use crate::record::Status;
 use crate::rejection::Rejection;
+use crate::session::Session;
 use crate::session::phase::{Ask, nothing_to_do};
 use crate::session::writer::Then;
-use crate::session::Session;
 
 pub(crate) fn ask(session: &mut Session, cx: &mut Cx, command: u64, ask: Ask) -> Result<(), Rejection> {
     match ask {

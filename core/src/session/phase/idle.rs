@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 use crate::cx::Cx;
 use crate::record::Stopping;
 use crate::rejection::Rejection;
+use crate::session::Session;
 use crate::session::phase::{Ask, join, nothing_to_do};
 use crate::session::stopping::Cause;
 use crate::session::writer::Then;
-use crate::session::Session;
 
 pub(crate) fn ask(session: &mut Session, cx: &mut Cx, command: u64, ask: Ask) -> Result<(), Rejection> {
     match ask {

@@ -4,8 +4,8 @@ use crate::cx::Cx;
 use crate::input::{Command, CommandBody, Continue, Send};
 use crate::record::{Status, Stopping};
 use crate::rejection::Rejection;
-use crate::session::writer::After;
 use crate::session::Session;
+use crate::session::writer::After;
 
 mod awaiting_input;
 mod busy;
@@ -31,7 +31,9 @@ pub(crate) fn command(session: &mut Session, cx: &mut Cx, command: Command) -> R
         return Err(session.conflict("it is being deleted."));
     }
     let ask = match command.body {
-        CommandBody::Create(_) => return Err(session.conflict("a session of this id exists already; choose another id.")),
+        CommandBody::Create(_) => {
+            return Err(session.conflict("a session of this id exists already; choose another id."));
+        }
         CommandBody::Update(update) => return session.update(cx, id, update),
         CommandBody::Close => {
             close(session, cx, id);

@@ -2,10 +2,10 @@
 
 use crate::cx::Cx;
 use crate::rejection::Rejection;
+use crate::session::Session;
 use crate::session::phase::{Ask, nothing_to_do};
 use crate::session::turn::TurnEnd;
 use crate::session::writer::{After, Then};
-use crate::session::Session;
 
 pub(crate) fn ask(session: &mut Session, cx: &mut Cx, command: u64, ask: Ask) -> Result<(), Rejection> {
     match ask {
