@@ -1,7 +1,6 @@
 //! A chunk of a UI message stream: the three kinds that come by the thousand are typed, all others stay JSON text.
 
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
 use super::message::Bounds;
@@ -132,7 +131,7 @@ impl Chunk {
     }
 
     /// A chunk of this type with these fields.
-    pub(crate) fn of(kind: &str, fields: Vec<(&str, Json)>) -> Self {
+    pub(crate) fn of(kind: &str, fields: &[(&str, Json)]) -> Self {
         let kind = Json::string(kind);
         let all = core::iter::once(("type", &kind)).chain(fields.iter().map(|(name, value)| (*name, value)));
         Self::Json(Json::object(all))
