@@ -77,6 +77,9 @@ fn nested_and_endless_text_is_an_error() {
         Chunk::from_json(&text).unwrap_err();
         Message::from_json(&text).unwrap_err();
     }
+    let unbounded =
+        Json::parse_within(&format!(r#"{{"type":"a","b":{}1{}}}"#, "[".repeat(100_000), "]".repeat(100_000)), 1 << 20);
+    Message::new("m").apply(&Chunk::Json(unbounded.unwrap())).unwrap_err();
     let deep = format!(r#"{{"a":{}1{}}}"#, r#"{"a":"#.repeat(126), "}".repeat(126));
     let chunk = format!(r#"{{"type":"message-metadata","messageMetadata":{deep}}}"#);
     let mut message = Message::new("m");

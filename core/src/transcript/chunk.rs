@@ -5,7 +5,7 @@ use core::fmt;
 
 use super::message::Bounds;
 use super::piece::Piece;
-use crate::json::{Json, JsonError, Kind, ObjectWriter, decode, fields_of, kind_of};
+use crate::json::{Json, JsonError, Kind, MAX_DEPTH, ObjectWriter, decode, fields_of, kind_of};
 
 /// A chunk of a UI message stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Chunk {
         if text.len() > bounds.max_chunk_bytes {
             return Err(ChunkError::TooLong(text.len(), bounds.max_chunk_bytes));
         }
-        Self::try_from(Json::parse_within(text, bounds.max_json_depth).map_err(ChunkError::NotJson)?)
+        Self::try_from(Json::parse_within(text, bounds.max_json_depth.min(MAX_DEPTH)).map_err(ChunkError::NotJson)?)
     }
 
     /// The chunk as JSON text, on one line if it came so.

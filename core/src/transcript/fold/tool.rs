@@ -1,8 +1,9 @@
 //! Tool calls: which part a chunk means, and how the package changes it.
 
+use alloc::borrow::ToOwned as _;
 use alloc::string::String;
 
-use super::{BOUNDARY, WRITTEN, owned};
+use super::{BOUNDARY, WRITTEN};
 use crate::json::{Json, fields_of};
 use crate::transcript::error::{Applied, FoldError};
 use crate::transcript::fields::{Fields, Part, PartKind, Value};
@@ -133,7 +134,7 @@ impl Message {
     }
 
     pub(super) fn tool_input_delta(&mut self, call_id: &str, piece: &Piece) -> Result<Applied, FoldError> {
-        let call = self.partial.get(call_id).ok_or_else(|| FoldError::InputNotBegun(owned(call_id)))?;
+        let call = self.partial.get(call_id).ok_or_else(|| FoldError::InputNotBegun(call_id.to_owned()))?;
         let (stream, kind) = (call.stream, kind_if(call.dynamic));
         // Nothing but the input changes when the part was last changed by a piece of the same input in the same step.
         if let Some(at) = call.part.filter(|at| *at >= self.step)
