@@ -330,3 +330,42 @@ pub enum NoticeBody {
     /// It is gone: a sentence for a person.
     Exited(String),
 }
+
+/// Text that may begin or end in the middle of a UTF-16 surrogate pair, as JavaScript agents cut it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piece {
+    /// A lone low surrogate before the text.
+    pub lead: Option<u16>,
+    /// The text.
+    pub text: String,
+    /// A lone high surrogate after the text.
+    pub trail: Option<u16>,
+}
+
+impl From<Piece> for crate::transcript::Piece {
+    fn from(piece: Piece) -> Self {
+        Self { lead: piece.lead, text: piece.text, trail: piece.trail }
+    }
+}
+
+/// A piece of a text, of reasoning, or of a tool call's input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delta {
+    /// The part's id; the tool call's id for a tool's input.
+    pub id: String,
+    /// What to append.
+    pub piece: Piece,
+}
+
+/// One UI message chunk of an agent. The three kinds that make up most of a stream are typed; the rest is JSON text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Chunk {
+    /// `text-delta`.
+    TextDelta(Delta),
+    /// `reasoning-delta`.
+    ReasoningDelta(Delta),
+    /// `tool-input-delta`.
+    ToolInputDelta(Delta),
+    /// Any chunk, as JSON text.
+    Json(String),
+}

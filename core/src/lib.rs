@@ -6,16 +6,26 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+mod approval;
+mod check;
+mod cx;
 pub mod effect;
 pub mod engine;
 pub mod event;
 pub mod input;
+pub mod json;
 pub mod limits;
 pub mod record;
+mod recovery;
 pub mod rejection;
+mod session;
+mod slots;
 pub mod step;
 pub mod time;
+mod timers;
 pub mod transcript;
+mod validate;
+pub mod view;
 
 pub use engine::Engine;
 pub use limits::{Config, Limits};

@@ -12,6 +12,8 @@ pub struct Config {
     pub owner: String,
     /// The most leases at once; nothing where there is no such bound.
     pub capacity: Option<u32>,
+    /// The session on which the engine before this one failed: it comes back with the error `engine-fault`.
+    pub faulted: Option<String>,
     /// Whether the host has an `approve` callback.
     pub approver: bool,
     /// Suspend a session idle or awaiting input for this long, in milliseconds. Never where absent.
@@ -43,6 +45,9 @@ pub struct Limits {
     pub store_timeout_ms: u64,
     /// For a write that acknowledges a command, all attempts together. 20,000: callers wait for it.
     pub acknowledge_timeout_ms: u64,
+    /// For one slice of a turn to end. 86,400,000: agents have deadlines of their own, and `turn_timeout_ms` is the
+    /// application's; this one frees a session whose adapter never answers.
+    pub slice_timeout_ms: u64,
     /// For the `approve` callback. 60,000: then a person decides.
     pub approve_timeout_ms: u64,
     /// For a lease to be given back. 60,000.
@@ -102,6 +107,7 @@ impl Default for Limits {
             interrupt_timeout_ms: 15_000,
             store_timeout_ms: 10_000,
             acknowledge_timeout_ms: 20_000,
+            slice_timeout_ms: 86_400_000,
             approve_timeout_ms: 60_000,
             release_timeout_ms: 60_000,
             shutdown_timeout_ms: 9_000,
@@ -136,6 +142,7 @@ impl Default for Config {
             epoch: String::from("epoch"),
             owner: String::from("host"),
             capacity: None,
+            faulted: None,
             approver: false,
             idle_timeout_ms: None,
             close_suspended_after_ms: None,

@@ -171,6 +171,8 @@ pub struct Summary {
     pub turn: Option<String>,
     /// The revision of the session: raised by every write.
     pub revision: u64,
+    /// The revision of the metadata: raised by every change of them.
+    pub metadata_revision: u64,
     /// What is under way to end the turn or the session; never kept.
     pub stopping: Option<Stopping>,
     /// Whether a write has failed and is being tried again; never kept.

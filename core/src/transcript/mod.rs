@@ -1,42 +1,30 @@
-//! What the stream of a turn makes of a message. (Placeholder for the type of its chunks.)
-use alloc::string::String;
-use serde::{Deserialize, Serialize};
+//! The assistant's message, made of the chunks of a UI message stream exactly as the `ai` npm package makes it.
+//!
+//! [`Message::apply`] folds chunks; [`mend`] says what a chunk needs before it can be folded and forwarded; [`settle`]
+//! makes a message fit to be kept; [`unfold`] turns a message back into chunks. What the package would keep as half of
+//! a surrogate pair is kept as U+FFFD; all other text passes through unchanged.
 
-/// Text that may begin or end in the middle of a UTF-16 surrogate pair, as JavaScript agents cut it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
-    /// A lone low surrogate before the text.
-    pub lead: Option<u16>,
-    /// The text.
-    pub text: String,
-    /// A lone high surrogate after the text.
-    pub trail: Option<u16>,
-}
+mod chunk;
+mod error;
+mod fields;
+mod fold;
+mod load;
+mod mend;
+mod merge;
+mod message;
+mod partial_json;
+mod piece;
+mod reader;
+mod settle;
+mod tool;
+mod unfold;
+mod validity;
 
-/// One UI message chunk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Chunk {
-    /// `text-delta`.
-    TextDelta {
-        /// The part's id.
-        id: String,
-        /// What to append.
-        piece: Piece,
-    },
-    /// `reasoning-delta`.
-    ReasoningDelta {
-        /// The part's id.
-        id: String,
-        /// What to append.
-        piece: Piece,
-    },
-    /// `tool-input-delta`.
-    ToolInputDelta {
-        /// The tool call's id.
-        tool_call_id: String,
-        /// What to append.
-        piece: Piece,
-    },
-    /// Any chunk, as JSON text.
-    Json(String),
-}
+pub use chunk::{Chunk, ChunkError};
+pub use error::{Applied, FoldError, MessageError, Reach};
+pub use mend::{Mend, mend};
+pub use message::{Bounds, Message, Role};
+pub use piece::Piece;
+pub use settle::{Ending, settle};
+pub use tool::{Approval, ToolPart, ToolState};
+pub use unfold::unfold;
