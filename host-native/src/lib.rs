@@ -2,3 +2,6 @@
 //! engine takes, and its adapters never call each other.
 
 pub mod ports;
+pub mod stores;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
