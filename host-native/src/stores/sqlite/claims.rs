@@ -7,7 +7,7 @@ use super::row::{self, Head, SUMMARY, integer, number};
 use crate::ports::{Claimed, ResumeState, StoreError, StoredSession};
 use crate::stores::rules;
 
-pub(super) const CLAIMABLE: &str = "SELECT id FROM sessions \
+pub(super) const CLAIMABLE: &str = "SELECT id FROM sessions INDEXED BY sessions_live \
     WHERE status IN ('preparing', 'idle', 'busy', 'awaiting-input') \
     AND (owner IS NULL OR owner = ?1 OR lease_ends_ms <= ?2) AND id > ?3 ORDER BY id LIMIT ?4";
 

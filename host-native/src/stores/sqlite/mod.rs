@@ -10,6 +10,8 @@ mod reads;
 mod row;
 mod save;
 mod schema;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use std::path::{Path, PathBuf};

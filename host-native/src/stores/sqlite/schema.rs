@@ -27,16 +27,15 @@ const READER_CACHE_KIB: u32 = 2 * 1024;
 pub(super) fn open_writer(path: &Path, options: &SqliteOptions) -> Result<Connection, StoreError> {
     create_private(path)?;
     let mut connection = connect(path, options, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let version = check_identity(&connection, path)?;
+    // Asked after the first read, which is when SQLite learns what the file's header forbids.
     if connection.is_readonly(MAIN_DB).or_store_error()? {
         return Err(StoreError::Broken(format!("{} cannot be written to; check its permissions.", path.display())));
     }
-    let version = check_identity(&connection, path)?;
     set_up_writer(&connection, options)?;
     if version < SCHEMA_VERSION {
         migrate(&mut connection, path, options)?;
     }
-    // Finds out now, not at the first save, that the file cannot be written.
-    connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").or_store_error()?;
     Ok(connection)
 }
 

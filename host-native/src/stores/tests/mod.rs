@@ -1,5 +1,8 @@
 //! Both stores, held to the same suite and to each other.
 
+#[cfg(feature = "sqlite")]
+mod equivalence;
+
 use std::sync::Arc;
 
 use super::MemoryStore;
