@@ -3,3 +3,6 @@
 
 pub mod engine;
 pub mod ports;
+pub mod stores;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

@@ -166,13 +166,22 @@ pub trait Store: Send + Sync + 'static {
     async fn save(&self, save: Save) -> Result<(), StoreError>;
 
     /// Claims up to `limit` sessions recorded live whose owner is `owner` or whose lease has run out, raising each
-    /// generation.
-    async fn claim_live(&self, owner: &str, lease_ms: u64, limit: u32) -> Result<Claimed, StoreError>;
+    /// generation. They come in the order of their ids, those after `after` alone: the last id of one page asks for the
+    /// next, so that a page never claims again what the page before gave.
+    async fn claim_live(
+        &self,
+        owner: &str,
+        lease_ms: u64,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Claimed, StoreError>;
 
-    /// Loads one session and claims it, raising its generation. `None` when there is no such session.
+    /// Loads one session and claims it, raising its generation. `None` when there is no such session;
+    /// [`StoreError::Held`] while the lease of another host has not run out.
     async fn claim(&self, session: &str, owner: &str, lease_ms: u64) -> Result<Option<StoredSession>, StoreError>;
 
-    /// Extends the leases of these sessions, given with their generations. Answers with those held by another now.
+    /// Extends the leases of these sessions, given with their generations. Answers with those held by another now;
+    /// one that is held by nobody, or is not kept, is left as it is and not named.
     async fn renew(&self, owner: &str, lease_ms: u64, sessions: &[(String, u64)]) -> Result<Vec<String>, StoreError>;
 
     /// Reads one session with its messages, claiming nothing.
