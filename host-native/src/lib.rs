@@ -2,3 +2,4 @@
 //! engine takes, and its adapters never call each other.
 
 pub mod ports;
+pub mod sandboxes;
