@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::record::{MessageRecord, SessionRecord, SessionSummary, Status};
+use super::record::{AuditRecord, MessageRecord, SessionRecord, SessionSummary, Status};
 use super::secret::ResumeState;
 
 /// Who holds a session once a write is done.
@@ -47,6 +47,8 @@ pub struct Save {
     pub messages: Vec<MessageRecord>,
     /// Index of the first message that [`Store::claim`] has to give back.
     pub tail_from: u32,
+    /// Lines to append to the session's audit log, in order. One whose `seq` is kept already is left out.
+    pub audit: Vec<AuditRecord>,
     /// The resume state.
     pub resume: ResumeChange,
     /// Who holds the session afterwards.
@@ -186,6 +188,15 @@ pub trait Store: Send + Sync + 'static {
 
     /// Reads one session with its messages, claiming nothing.
     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, StoreError>;
+
+    /// Reads a session's audit log, oldest first: at most `limit` lines whose `seq` is above `after_seq`. None where
+    /// there is no such session.
+    async fn audit(
+        &self,
+        session: &str,
+        after_seq: Option<u64>,
+        limit: u32,
+    ) -> Result<Vec<AuditRecord>, StoreError>;
 
     /// Reads one page of sessions.
     async fn list(&self, query: &ListQuery) -> Result<ListPage, StoreError>;

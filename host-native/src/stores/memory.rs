@@ -10,7 +10,7 @@ use super::clock::StoreClock;
 use super::filter::{Filter, Position};
 use super::rules::{self, Kept, Verdict};
 use crate::ports::{
-    Claimed, DueSessions, ListPage, ListQuery, MessageRecord, Ownership, ResumeChange, ResumeState, Save,
+    AuditRecord, Claimed, DueSessions, ListPage, ListQuery, MessageRecord, Ownership, ResumeChange, ResumeState, Save,
     SessionRecord, SessionSummary, Status, Store, StoreError, StoredSession,
 };
 
@@ -36,6 +36,7 @@ struct Session {
     summary: SessionSummary,
     engine_state: String,
     messages: Vec<MessageRecord>,
+    audit: Vec<AuditRecord>,
     tail_from: u32,
     resume: Option<ResumeState>,
     lease: Option<Lease>,
@@ -122,13 +123,16 @@ impl Sessions {
         let mut summary = save.summary;
         let stamp = before.as_ref().and_then(|session| session.summary.suspended_at_ms);
         summary.suspended_at_ms = rules::suspended_at(stamp, summary.status, now_ms);
-        let (mut messages, resume) = match before {
+        summary.stopping = None;
+        summary.degraded = false;
+        let (mut messages, mut audit, resume) = match before {
             Some(session) => {
                 self.newest.remove(&(Reverse(session.summary.updated_at_ms), summary.id.clone()));
-                (session.messages, session.resume)
+                (session.messages, session.audit, session.resume)
             }
-            None => (Vec::new(), None),
+            None => (Vec::new(), Vec::new(), None),
         };
+        audit.extend(rules::new_lines(audit.last().map(|line| line.seq), save.audit));
         self.newest.insert((Reverse(summary.updated_at_ms), summary.id.clone()));
         for message in save.messages {
             match messages.get_mut(message.index as usize) {
@@ -143,6 +147,7 @@ impl Sessions {
             summary,
             engine_state: save.engine_state,
             messages,
+            audit,
             tail_from: save.tail_from,
             resume: match save.resume {
                 ResumeChange::Keep => resume,
@@ -242,6 +247,18 @@ impl Store for MemoryStore {
             .by_id
             .get(session)
             .map(|found| SessionRecord { summary: found.summary.clone(), messages: found.messages.clone() }))
+    }
+
+    async fn audit(
+        &self,
+        session: &str,
+        after_seq: Option<u64>,
+        limit: u32,
+    ) -> Result<Vec<AuditRecord>, StoreError> {
+        let kept = self.lock();
+        let Some(found) = kept.by_id.get(session) else { return Ok(Vec::new()) };
+        let after = found.audit.iter().filter(|line| after_seq.is_none_or(|after| line.seq > after));
+        Ok(after.take(limit as usize).cloned().collect())
     }
 
     async fn list(&self, query: &ListQuery) -> Result<ListPage, StoreError> {
