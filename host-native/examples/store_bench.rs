@@ -44,9 +44,10 @@ fn save(id: String, revision: u64, status: Status) -> Save {
         messages: Vec::new(),
         tail_from: 0,
         resume: ResumeChange::Keep,
-        ownership: match live {
-            true => Ownership::Held { owner: "bench".to_owned(), lease_ms: 60_000 },
-            false => Ownership::Released,
+        ownership: if live {
+            Ownership::Held { owner: "bench".to_owned(), lease_ms: 60_000 }
+        } else {
+            Ownership::Released
         },
     }
 }
@@ -62,35 +63,58 @@ fn row(what: &str, mut times: Vec<Duration>) -> Duration {
     at(50)
 }
 
-fn bare(directory: &Path) -> Outcome<Duration> {
+fn open_bare(directory: &Path) -> Outcome<Connection> {
     let connection = Connection::open(directory.join("bare.db"))?;
     connection.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (id INTEGER PRIMARY KEY, json TEXT)",
     )?;
-    let mut times = Vec::new();
+    Ok(connection)
+}
+
+/// One conversation that grows.
+struct Conversation {
+    id: &'static str,
+    revision: u64,
+    messages: u32,
+}
+
+impl Conversation {
+    fn new(id: &'static str) -> Self {
+        Self { id, revision: 0, messages: 0 }
+    }
+
+    async fn append(&mut self, store: &SqliteStore, count: u32) -> Outcome<Duration> {
+        self.revision += 1;
+        let mut save = save(self.id.to_owned(), self.revision, Status::Idle);
+        save.messages = (self.messages..self.messages + count).map(message).collect();
+        self.messages += count;
+        save.summary.message_count = self.messages;
+        let start = Instant::now();
+        store.save(save).await?;
+        Ok(start.elapsed())
+    }
+}
+
+/// Bare inserts, saves into a short and into a long conversation, by turns: what slows the disk slows all three.
+async fn alone(directory: &Path, store: &SqliteStore) -> Outcome<Duration> {
+    let connection = open_bare(directory)?;
+    let (mut short, mut long) = (Conversation::new("short"), Conversation::new("long"));
+    long.append(store, 5_000).await?;
+    let (mut bare, mut shorts, mut longs) = (Vec::new(), Vec::new(), Vec::new());
     for index in 0..500 {
         let json = message(index).json;
         let start = Instant::now();
         connection.prepare_cached("INSERT INTO t (json) VALUES (?1)")?.execute([json])?;
-        times.push(start.elapsed());
+        bare.push(start.elapsed());
+        shorts.push(short.append(store, 1).await?);
+        longs.push(long.append(store, 1).await?);
     }
-    Ok(row("a bare durable insert of the same bytes", times))
-}
-
-/// Appends messages to one session, from revision `from` on, each `step` messages long.
-async fn append(store: &SqliteStore, id: &str, from: u32, times: u32, step: u32) -> Outcome<Vec<Duration>> {
-    let mut taken = Vec::new();
-    let mut index = (from - 1) * step;
-    for revision in from..from + times {
-        let mut save = save(id.to_owned(), revision.into(), Status::Idle);
-        save.messages = (index..index + step).map(message).collect();
-        index += step;
-        save.summary.message_count = index;
-        let start = Instant::now();
-        store.save(save).await?;
-        taken.push(start.elapsed());
-    }
-    Ok(taken)
+    let insert = row("a bare durable insert of the same bytes", bare);
+    let short = row("a save with one message, into an empty conversation", shorts);
+    let long = row("a save with one message, into a conversation of 5,000", longs);
+    println!("a save: {:.2} of a bare insert", short.as_secs_f64() / insert.as_secs_f64());
+    println!("into a conversation of 5,000: {:.2} of an empty one", long.as_secs_f64() / short.as_secs_f64());
+    Ok(insert)
 }
 
 async fn at_once(store: &Arc<SqliteStore>, rounds: u64) -> Outcome<Vec<Duration>> {
@@ -177,25 +201,10 @@ async fn main() -> Outcome<()> {
 }
 
 async fn measure(directory: &Path) -> Outcome<()> {
-    let insert = bare(directory)?;
     let store = Arc::new(SqliteStore::open(directory.join("t.db"), SqliteOptions::default()).await?);
-    let alone = row("a save with one message, alone", append(&store, "alone", 1, 500, 1).await?);
+    let insert = alone(directory, &store).await?;
     let hundred = row("100 saves at once, until the last is acknowledged", at_once(&store, 50).await?);
-    println!("alone: {:.2} of a bare insert", alone.as_secs_f64() / insert.as_secs_f64());
     println!("100 at once: {:.3} of a bare insert each", hundred.as_secs_f64() / 100.0 / insert.as_secs_f64());
-
-    append(&store, "long", 1, 10, 500).await?;
-    let mut times = Vec::new();
-    for revision in 11..311 {
-        let mut save = save("long".to_owned(), revision, Status::Idle);
-        save.messages = vec![message(5_000 + u32::try_from(revision)? - 11)];
-        let start = Instant::now();
-        store.save(save).await?;
-        times.push(start.elapsed());
-    }
-    let long = row("one more message in a conversation of 5,000", times);
-    let short = row("one more message in an empty conversation", append(&store, "short", 1, 300, 1).await?);
-    println!("5,000 messages cost {:.2} of none", long.as_secs_f64() / short.as_secs_f64());
     Arc::into_inner(store).ok_or("the store is still used")?.close().await;
     many_sessions(directory).await
 }

@@ -160,7 +160,8 @@ pub struct SessionSummary {
     pub created_at_ms: u64,
     /// Milliseconds since the Unix epoch; a change of metadata does not count.
     pub updated_at_ms: u64,
-    /// When it was suspended, milliseconds since the Unix epoch on the store's clock; only while suspended.
+    /// When it was suspended, milliseconds since the Unix epoch on the store's clock; only while suspended. The store
+    /// stamps it with the first write that says `suspended` and takes no notice of what writes say here.
     pub suspended_at_ms: Option<u64>,
     /// Turns that reached their end.
     pub turns: u64,

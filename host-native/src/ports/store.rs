@@ -43,7 +43,8 @@ pub struct Save {
     pub summary: SessionSummary,
     /// The engine's own notes on the session, JSON text; opaque, not secret, never shown.
     pub engine_state: String,
-    /// Messages to append or to put in the place of those with the same index.
+    /// Messages to append or to put in the place of those with the same index, in order: one that would leave a gap is
+    /// [`StoreError::Invalid`].
     pub messages: Vec<MessageRecord>,
     /// Index of the first message that [`Store::claim`] has to give back.
     pub tail_from: u32,
@@ -86,7 +87,8 @@ pub struct Claimed {
 pub struct ListQuery {
     /// Only these statuses; all where empty.
     pub statuses: Vec<Status>,
-    /// Only sessions whose metadata has, at its top level, each of these keys with this value (JSON text).
+    /// Only sessions whose metadata has, at its top level, each of these keys with this value (JSON text): a string, a
+    /// number, a boolean or null. Numbers are equal by value. At most 16.
     pub metadata: Vec<(String, String)>,
     /// At most this many, 1 to 500.
     pub limit: u32,
@@ -147,7 +149,7 @@ pub enum StoreError {
         /// Who holds it.
         owner: String,
     },
-    /// A cursor or a filter that cannot be read.
+    /// A cursor or a filter that cannot be read, or a write that no store could keep.
     #[error("{0}")]
     Invalid(String),
     /// The store cannot do it now; trying again may help. Nothing was half-written.

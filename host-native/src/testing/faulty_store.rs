@@ -45,7 +45,7 @@ pub enum StoreOp {
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
 /// let store = FaultyStore::new(Arc::new(MemoryStore::new()));
-/// store.commit_but_fail_next(StoreOp::Save, 1, StoreError::Unavailable("timed out".into()));
+/// store.commit_but_fail_next(StoreOp::Save, 1, &StoreError::Unavailable("timed out".into()));
 ///
 /// let save = sample_save("a", 1);
 /// assert!(store.save(save.clone()).await.is_err());
@@ -85,13 +85,13 @@ impl FaultyStore {
     }
 
     /// Lets the next `times` calls of `op` fail without reaching the store inside.
-    pub fn fail_next(&self, op: StoreOp, times: usize, error: StoreError) {
+    pub fn fail_next(&self, op: StoreOp, times: usize, error: &StoreError) {
         self.order(op, |orders| orders.faults.extend((0..times).map(|_| Fault::Before(error.clone()))));
     }
 
     /// Lets the next `times` calls of `op` be carried out and then report `error`, as a write does whose answer was
     /// lost. Where the store inside fails too, its own error is reported.
-    pub fn commit_but_fail_next(&self, op: StoreOp, times: usize, error: StoreError) {
+    pub fn commit_but_fail_next(&self, op: StoreOp, times: usize, error: &StoreError) {
         self.order(op, |orders| orders.faults.extend((0..times).map(|_| Fault::After(error.clone()))));
     }
 
@@ -210,8 +210,8 @@ mod tests {
     #[tokio::test]
     async fn faults_are_taken_in_the_order_they_were_given() {
         let store = FaultyStore::new(Arc::new(MemoryStore::new()));
-        store.fail_next(StoreOp::Save, 1, down());
-        store.commit_but_fail_next(StoreOp::Save, 1, down());
+        store.fail_next(StoreOp::Save, 1, &down());
+        store.commit_but_fail_next(StoreOp::Save, 1, &down());
         assert_eq!(store.save(sample_save("a", 1)).await, Err(down()));
         assert_eq!(store.load("a").await, Ok(None));
         assert_eq!(store.save(sample_save("a", 1)).await, Err(down()));
@@ -246,7 +246,7 @@ mod tests {
         let before = std::time::Instant::now();
         store.ready().await.unwrap();
         assert!(before.elapsed() >= latency);
-        store.delay(StoreOp::Ready, Duration::from_secs(3_600));
+        store.delay(StoreOp::Ready, Duration::from_hours(1));
         store.heal();
         store.ready().await.unwrap();
     }

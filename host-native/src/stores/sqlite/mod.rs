@@ -14,7 +14,7 @@ mod schema;
 mod tests;
 mod writer;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -74,7 +74,7 @@ impl SqliteStore {
             .map_err(|error| StoreError::Unavailable(format!("Opening the database was cut short ({error}).")))?
     }
 
-    fn open_blocking(path: &PathBuf, options: SqliteOptions) -> Result<Self, StoreError> {
+    fn open_blocking(path: &Path, options: SqliteOptions) -> Result<Self, StoreError> {
         if !(1..=32).contains(&options.readers) {
             return Err(StoreError::Invalid(format!("1 to 32 threads can read; {} cannot.", options.readers)));
         }

@@ -111,6 +111,7 @@ fn set_up_writer(connection: &Connection, options: &SqliteOptions) -> Result<(),
     set("synchronous", &"FULL")?;
     // Without it a Mac acknowledges writes that its disk has not kept.
     set("fullfsync", &true)?;
+    set("checkpoint_fullfsync", &true)?;
     set("foreign_keys", &true)?;
     set("cache_size", &-i64::from(WRITER_CACHE_KIB))?;
     // A log grown large by one heavy moment is cut back at the next checkpoint.

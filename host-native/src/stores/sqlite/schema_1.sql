@@ -27,7 +27,7 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_by_update ON sessions (updated_at_ms DESC, id);
 CREATE INDEX sessions_by_status ON sessions (status, updated_at_ms DESC, id);
 CREATE INDEX sessions_due ON sessions (suspended_at_ms, id) WHERE suspended_at_ms IS NOT NULL;
-CREATE INDEX sessions_live ON sessions (id, owner, lease_ends_ms)
+CREATE INDEX sessions_live ON sessions (id)
     WHERE status IN ('preparing', 'idle', 'busy', 'awaiting-input');
 
 CREATE TABLE messages (

@@ -92,12 +92,12 @@ impl Pair {
     fn same<T: Debug + PartialEq>(
         &mut self,
         call: &str,
-        memory: Result<T, StoreError>,
+        memory: &Result<T, StoreError>,
         sqlite: Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         self.trace.push(format!("{call} -> {memory:?}"));
         let last = self.trace.len().saturating_sub(12);
-        assert_eq!(memory, sqlite, "the stores differ after\n{}", self.trace[last..].join("\n"));
+        assert_eq!(*memory, sqlite, "the stores differ after\n{}", self.trace[last..].join("\n"));
         sqlite
     }
 }
@@ -108,7 +108,7 @@ macro_rules! both {
         let memory = $pair.memory.$call($($argument),*).await;
         let sqlite = $pair.sqlite.$call($($argument),*).await;
         let call = format!(concat!(stringify!($call), "{:?}"), ($(&$argument,)*));
-        $pair.same(&call, memory, sqlite)
+        $pair.same(&call, &memory, sqlite)
     }};
 }
 

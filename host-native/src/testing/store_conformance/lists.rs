@@ -4,6 +4,9 @@ use super::{put, query, sample_save, suspended};
 use crate::ports::{ListQuery, Ownership, Save, Status, Store, StoreError};
 use crate::testing::TestClock;
 
+/// Metadata asked for, and the sessions that have it.
+type Case = (&'static [(&'static str, &'static str)], &'static [&'static str]);
+
 async fn ids(store: &dyn Store, query: &ListQuery) -> Vec<String> {
     let page = store.list(query).await.expect("it can be read");
     page.sessions.into_iter().map(|summary| summary.id).collect()
@@ -85,7 +88,7 @@ pub(super) async fn filters_by_status_and_metadata(store: &dyn Store) {
     let paged = ListQuery { limit: 1, ..by_status(&[Status::Closed, Status::Idle, Status::Busy]) };
     assert_eq!(all_pages(store, &paged).await.0, ["a", "b", "d", "e"], "statuses are merged page by page");
 
-    let cases: [(&[(&str, &str)], &[&str]); 12] = [
+    let cases: [Case; 12] = [
         (&[("user", r#""u1""#)], &["a", "c"]),
         (&[("user", r#" "\u00751" "#)], &["a", "c"]),
         (&[("user", r#""u1""#), ("n", "1")], &["a"]),

@@ -10,11 +10,11 @@ use crate::ports::{
 
 fn full_save() -> Save {
     let mut save = with_messages(sample_save("full", 1), 0..2, "größe \u{1f600} \\u0000");
-    save.engine_state = r#"{"secretless":1.50}"#.to_owned();
+    save.engine_state = r#"{"secretless":1.50}"#.into();
     save.resume = ResumeChange::Replace(ResumeState::new("{\"token\":\"t\0\"}"));
     let summary = &mut save.summary;
     summary.status = Status::AwaitingInput;
-    summary.metadata = r#"{ "b": 1.0, "a": [null] }"#.to_owned();
+    summary.metadata = r#"{ "b": 1.0, "a": [null] }"#.into();
     summary.settings = SessionSettings {
         working_directory: Some("/w".to_owned()),
         model: Some("m".to_owned()),
@@ -102,14 +102,14 @@ pub(super) async fn messages_are_appended_and_replaced(store: &dyn Store) {
     put(store, with_messages(sample_save("a", 2), 2..4, "two")).await;
     let mut save = sample_save("a", 3);
     save.messages = vec![message(4, "three"), message(0, "three"), message(4, "four")];
-    save.messages[1].id = "renamed".to_owned();
+    save.messages[1].id = "renamed".into();
     put(store, save).await;
     put(store, sample_save("a", 4)).await;
     put(store, with_messages(sample_save("b", 1), 0..1, "other")).await;
     let kept = store.load("a").await.expect("it can be read").expect("it is kept").messages;
     let mut expected =
         vec![message(0, "three"), message(1, "one"), message(2, "two"), message(3, "two"), message(4, "four")];
-    expected[0].id = "renamed".to_owned();
+    expected[0].id = "renamed".into();
     assert_eq!(kept, expected, "messages stand at their indices, as last written");
 }
 

@@ -95,3 +95,30 @@ async fn two_may_open_a_new_file_at_once() {
     two.close().await;
     assert_eq!(integrity(&path), "ok");
 }
+
+#[tokio::test]
+async fn a_file_that_another_program_made_by_the_document_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("t.db");
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch(include_str!("../schema_1.sql")).unwrap();
+    let rows = r#"
+        PRAGMA user_version = 1;
+        PRAGMA application_id = 1952539499;
+        INSERT INTO meta VALUES ('schemaVersion', '1'), ('createdBy', 'a test');
+        INSERT INTO sessions VALUES
+            (7, 'a', 'idle', 1, 2, NULL, 1, '{}', '{"turns":3}', 1, 4, 'a-4', 0, 'host', 9000000000000);
+        INSERT INTO messages VALUES (7, 0, 'm0', '{"id":"m0"}');
+        INSERT INTO engine_states VALUES (7, '{}');
+        INSERT INTO resume_states VALUES (7, 'r');
+    "#;
+    other.execute_batch(rows).unwrap();
+    drop(other);
+    let store = open(&path).await.unwrap();
+    let record = store.load("a").await.unwrap().unwrap();
+    assert_eq!((record.summary.turns, record.messages[0].json.as_str()), (3, r#"{"id":"m0"}"#));
+    assert_eq!(store.save(sample_save("a", 4)).await, Ok(()), "its last write is known");
+    assert_eq!(store.save(sample_save("a", 5)).await, Ok(()), "and followed");
+    let claimed = store.claim("a", "host", 1_000).await.unwrap().unwrap();
+    assert_eq!((claimed.generation, claimed.resume.unwrap().expose()), (2, "r"));
+}

@@ -3,6 +3,7 @@
 mod crash;
 mod faults;
 mod files;
+mod groups;
 mod plans;
 
 use std::path::Path;
