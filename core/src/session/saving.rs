@@ -171,8 +171,11 @@ impl Session {
     pub(crate) fn save_failed(&mut self, cx: &mut Cx, failure: Failure) {
         let Some(in_flight) = &mut self.writer.in_flight else { return };
         in_flight.effect = None;
+        let first = in_flight.save.revision == 1;
         match failure.kind {
             FailureKind::Exists => self.already_there(cx),
+            // A session kept under this id is of a higher generation than a new one.
+            FailureKind::Fenced | FailureKind::Stale if first => self.already_there(cx),
             FailureKind::Fenced | FailureKind::Held | FailureKind::Stale => {
                 cx.later.push_back(Later::Fenced(self.id.clone()));
             }

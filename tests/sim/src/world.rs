@@ -390,6 +390,8 @@ impl<'t> World<'t> {
             4 if matches!(body, EffectBody::AcquireSandbox(_)) => Fate::Fails(FailureKind::Capacity),
             5 | 6 if store => Fate::GoodButFails,
             7 => Fate::Hangs,
+            // A write that has not landed by its deadline never does.
+            8 if store => Fate::GoodButFails,
             8 => Fate::Late,
             9 => Fate::Twice,
             _ => Fate::Good,
