@@ -4,3 +4,5 @@
 pub mod agents;
 pub mod ports;
 pub mod sandboxes;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

@@ -1,4 +1,5 @@
 //! Local sandboxes with real processes: what runs in one ends whatever happens, and nothing leads out of its files.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(all(feature = "local", target_os = "linux"))]
 
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
 //! The scripted agent in real local sandboxes: every kind of step, pauses over stops and crashes, interruptions.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(all(feature = "local", target_os = "linux"))]
 
 use std::path::Path;
@@ -153,7 +154,7 @@ fn of<'a>(chunks: &'a [Value], kind: &str) -> Vec<&'a Value> {
     chunks.iter().filter(|chunk| chunk["type"] == kind).collect()
 }
 
-fn turns(steps: Value) -> Value {
+fn turns(steps: &Value) -> Value {
     json!({ "turns": [{ "steps": steps }] })
 }
 
@@ -366,7 +367,7 @@ async fn an_interrupt_is_prompt_at_any_step() {
         json!({ "type": "burst", "count": 1_000_000_000_000_u64 }),
     ] {
         let is_tool = step["type"] == "tool";
-        let world = world(turns(json!([step]))).await;
+        let world = world(turns(&json!([step]))).await;
         let pid = world.lease.sandbox().working_directory().join("pid");
         let ready = || !is_tool || !std::fs::read(&pid).unwrap_or_default().is_empty();
         let (end, _) = world.prompt_interrupted(1, ready).await;
@@ -383,7 +384,7 @@ async fn an_interrupt_is_prompt_at_any_step() {
 
 #[tokio::test]
 async fn an_interrupt_gives_a_pause_up() {
-    let mut world = world(turns(json!([{ "type": "question", "input": { "q": "?" } }]))).await;
+    let mut world = world(turns(&json!([{ "type": "question", "input": { "q": "?" } }]))).await;
     let (end, _) = world.prompt(1, "x").await;
     assert_eq!(end.outcome, SliceOutcome::Paused);
     world.agent.interrupt().await.unwrap();
@@ -394,7 +395,7 @@ async fn an_interrupt_gives_a_pause_up() {
 
 #[tokio::test]
 async fn a_burst_is_whole() {
-    let world = world(turns(json!([{ "type": "burst", "count": 1000, "size": 7, "batch": 33 }]))).await;
+    let world = world(turns(&json!([{ "type": "burst", "count": 1000, "size": 7, "batch": 33 }]))).await;
     let (_, chunks) = world.prompt(1, "x").await;
     let deltas = of(&chunks, "text-delta");
     assert_eq!((deltas.len(), deltas[999]["delta"].as_str().unwrap().len()), (1000, 7));
@@ -452,4 +453,48 @@ async fn a_damaged_or_newer_state_is_refused() {
         };
         assert!(ScriptedAgent::new(Scenario::echo()).start(start).await.is_err(), "{state}");
     }
+}
+
+#[test]
+fn the_example_in_the_documentation_is_a_scenario() {
+    let document = include_str!("../docs/scripted.md");
+    let example = document.split("```json").nth(1).unwrap().split("```").next().unwrap();
+    Scenario::parse(example).unwrap();
+}
+
+#[tokio::test]
+async fn ten_thousand_sessions_cost_little() {
+    let world = world(json!({})).await;
+    let scenario =
+        Scenario::parse(r#"{ "default": [{ "type": "tool", "command": "true", "approval": true }] }"#).unwrap();
+    let agent = ScriptedAgent::new(scenario);
+    let mut sessions = Vec::new();
+    let mut resident = 0;
+    for number in 0..10_000 {
+        let (sender, _) = mpsc::unbounded_channel();
+        let start = StartAgent {
+            session: format!("s{number}"),
+            generation: 1,
+            sandbox: world.lease.sandbox(),
+            settings: SessionSettings::default(),
+            resume: None,
+            notices: Notices::new(sender),
+        };
+        sessions.push(agent.start(start).await.unwrap().agent);
+        let (sink, mut receiver) = mpsc::channel(64);
+        let end = sessions[number].prompt(prompt(1, "x"), TurnSink::new(sink)).await;
+        assert_eq!(end.outcome, SliceOutcome::Paused);
+        receiver.close();
+        if number == 99 {
+            resident = resident_kilobytes();
+        }
+    }
+    let grown = resident_kilobytes() - resident;
+    assert!(grown < 40_000, "{grown} kB for 9,900 paused sessions");
+}
+
+fn resident_kilobytes() -> i64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
