@@ -160,7 +160,7 @@ fn turns(steps: &Value) -> Value {
 
 #[tokio::test]
 async fn text_and_reasoning_are_streamed_in_pieces() {
-    let world = world(turns(json!([
+    let world = world(turns(&json!([
         { "type": "reasoning", "text": "abcd", "chars": 3 },
         { "type": "text", "text": "h\u{e4}llo {{prompt}} {{unknown}}", "chars": 4, "delayMs": 1 }
     ])))
@@ -208,7 +208,7 @@ async fn a_repeated_turn_answers_everything_from_its_place_on() {
 
 #[tokio::test]
 async fn a_tool_runs_in_the_sandbox() {
-    let world = world(turns(json!([
+    let world = world(turns(&json!([
         { "type": "tool", "command": "pwd; echo no >&2; exit 3" },
         { "type": "tool", "command": ["no-such-program"] },
         { "type": "tool", "command": "sleep 1000", "timeoutMs": 50 },
@@ -241,7 +241,7 @@ async fn a_tool_runs_in_the_sandbox() {
 
 #[tokio::test]
 async fn several_calls_wait_at_once_and_each_gets_its_answer() {
-    let mut world = world(turns(json!([{
+    let mut world = world(turns(&json!([{
         "type": "tools",
         "calls": [
             { "command": "echo now" },
@@ -289,7 +289,7 @@ async fn several_calls_wait_at_once_and_each_gets_its_answer() {
 
 #[tokio::test]
 async fn ids_stay_unique_over_a_pause() {
-    let world = world(turns(json!([
+    let world = world(turns(&json!([
         { "type": "text", "text": "a" },
         { "type": "tool", "command": "true", "approval": true },
         { "type": "text", "text": "b" },

@@ -159,11 +159,13 @@ impl FakeAgent {
     }
 
     /// Says of a session's agent that it has exited. Returns whether there is one.
+    #[must_use]
     pub fn exit(&self, session: &str, message: &str) -> bool {
         self.tell(session, AgentNotice::Exited { message: message.to_owned() })
     }
 
     /// Tells the host something for a session. Returns whether the session has an agent.
+    #[must_use]
     pub fn tell(&self, session: &str, notice: AgentNotice) -> bool {
         let notices = lock(&self.shared.state).sessions.get(session).cloned();
         notices.inspect(|notices| notices.tell(notice)).is_some()

@@ -13,10 +13,10 @@ const KILLED: Exit = Exit { code: None, signal: Some(9) };
 
 /// A fake process. Its streams are at their end after what was ordered, also while it runs on.
 pub(super) struct FakeProcess {
-    run: FakeRun,
+    code: Option<i32>,
     stdin: bool,
-    stdout: bool,
-    stderr: bool,
+    stdout: Option<Vec<u8>>,
+    stderr: Option<Vec<u8>>,
     killed: bool,
     /// Becomes true when the lease is over.
     over: watch::Receiver<bool>,
@@ -24,7 +24,8 @@ pub(super) struct FakeProcess {
 
 impl FakeProcess {
     pub(super) fn new(run: FakeRun, over: watch::Receiver<bool>) -> Self {
-        Self { run, stdin: true, stdout: true, stderr: true, killed: false, over }
+        let (stdout, stderr) = (Some(run.stdout), Some(run.stderr));
+        Self { code: run.code, stdin: true, stdout, stderr, killed: false, over }
     }
 }
 
@@ -35,11 +36,11 @@ impl Process for FakeProcess {
     }
 
     fn take_stdout(&mut self) -> Option<Box<dyn AsyncRead + Send + Unpin>> {
-        std::mem::take(&mut self.stdout).then(|| Box::new(Cursor::new(self.run.stdout.clone())) as _)
+        self.stdout.take().map(|content| Box::new(Cursor::new(content)) as _)
     }
 
     fn take_stderr(&mut self) -> Option<Box<dyn AsyncRead + Send + Unpin>> {
-        std::mem::take(&mut self.stderr).then(|| Box::new(Cursor::new(self.run.stderr.clone())) as _)
+        self.stderr.take().map(|content| Box::new(Cursor::new(content)) as _)
     }
 
     fn id(&self) -> Option<u32> {
@@ -47,7 +48,7 @@ impl Process for FakeProcess {
     }
 
     async fn wait(&mut self) -> Result<Exit, SandboxError> {
-        match self.run.code {
+        match self.code {
             _ if self.killed => Ok(KILLED),
             Some(code) => Ok(Exit { code: Some(code), signal: None }),
             None => {
@@ -59,7 +60,7 @@ impl Process for FakeProcess {
     }
 
     async fn kill(&mut self) -> Result<(), SandboxError> {
-        self.killed |= self.run.code.is_none();
+        self.killed |= self.code.is_none();
         Ok(())
     }
 }
