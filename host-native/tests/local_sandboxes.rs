@@ -342,3 +342,24 @@ async fn many_commands_at_once_end_as_they_should() {
     }
     assert!(sandboxes.acquire("s9", false).await.is_ok());
 }
+
+#[tokio::test]
+async fn a_guard_does_not_hold_the_hosts_memory() {
+    const SIZE: usize = 64 * 1024 * 1024;
+    let mut ballast = vec![1_u8; SIZE];
+    for isolation in isolations() {
+        let root = tempfile::tempdir().unwrap();
+        let lease = open(root.path(), isolation).await.acquire("s1", false).await.unwrap();
+        let process = lease.sandbox().spawn(sh("sleep 1000")).await.unwrap();
+        let status = format!("/proc/{}/status", process.id().unwrap());
+        let anonymous = || {
+            let status = std::fs::read_to_string(&status).unwrap();
+            let line = status.lines().find(|line| line.starts_with("RssAnon")).unwrap();
+            line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap()
+        };
+        until("the guard is small", || anonymous() < 4096).await;
+        println!("a guard holds {} kB, with {isolation}", anonymous());
+    }
+    ballast.fill(2);
+    assert!(ballast.iter().all(|byte| *byte == 2));
+}

@@ -11,6 +11,7 @@ mod files;
 mod guard;
 mod isolation;
 mod leftovers;
+mod memory;
 mod process;
 mod sandbox;
 
