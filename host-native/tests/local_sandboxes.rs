@@ -120,6 +120,18 @@ async fn descendants_die_by_kill_drop_suspend_close_and_shutdown() {
 }
 
 #[tokio::test]
+async fn a_namespace_ends_with_a_guard_that_is_killed() {
+    let Some(isolation) = isolations().into_iter().find(|isolation| *isolation != Isolation::Subreaper) else { return };
+    let root = tempfile::tempdir().unwrap();
+    let lease = open(root.path(), isolation).await.acquire("s1", false).await.unwrap();
+    let (mut process, mark) = start_escapes(&lease).await;
+    let guard = process.id().unwrap().to_string();
+    assert!(std::process::Command::new("kill").args(["-KILL", &guard]).status().unwrap().success());
+    assert_eq!(process.wait().await.unwrap().signal, Some(9));
+    until("descendants are gone", || alive(&mark).is_empty()).await;
+}
+
+#[tokio::test]
 async fn what_a_command_leaves_behind_ends_with_it() {
     for isolation in isolations() {
         let root = tempfile::tempdir().unwrap();
