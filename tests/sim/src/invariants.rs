@@ -44,6 +44,11 @@ impl Memory {
         self.fenced.clear();
     }
 
+    /// The session left the host: its readers start anew.
+    pub fn released(&mut self, session: &str) {
+        self.followers.remove(session);
+    }
+
     /// 2: nothing is given to an agent before it is durable.
     pub fn prompt(&self, session: &str, start: &StartTurn, store: &Store) -> Result<(), Broken> {
         let Some(row) = store.rows.get(session) else {

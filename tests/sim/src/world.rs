@@ -288,6 +288,7 @@ impl<'t> World<'t> {
             Event::TurnStarted(started) => self.memory.turn_started(&started),
             Event::ChunksInjected(injected) => self.memory.injected(&injected)?,
             Event::StreamEnded(ended) => self.memory.stream_ended(&ended, &self.store)?,
+            Event::SessionReleased(session) => self.memory.released(&session),
             Event::SessionDeleted(session) => self.clients.forgot(&session),
             Event::ShutDown => self.ended = true,
             _ => {}
