@@ -184,7 +184,8 @@ pub fn acknowledged(clients: &Clients, store: &Store) -> Result<(), Broken> {
     for (session, answers) in &clients.answers {
         let Some(row) = store.rows.get(session) else { continue };
         for answer in answers {
-            let count = row.audit.iter().filter(|entry| entry.approval_id == *answer && entry.verdict != "outcome-unknown");
+            let count =
+                row.audit.iter().filter(|entry| entry.approval_id == *answer && entry.verdict != "outcome-unknown");
             if count.count() != 1 {
                 return fail(3, format!("{session} acknowledged the answer to {answer}, which is not recorded once"));
             }

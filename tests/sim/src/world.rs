@@ -41,11 +41,27 @@ enum Fate {
 /// Something that will happen.
 #[derive(Debug, Clone)]
 enum Action {
-    Answer { host: u32, effect: Effect, fate: Fate },
-    Push { agent: u64, slice: u64, chunks: Vec<Chunk> },
-    EndSlice { agent: u64, slice: u64, outcome: SliceOutcome, not_taken: Vec<String> },
+    Answer {
+        host: u32,
+        effect: Effect,
+        fate: Fate,
+    },
+    Push {
+        agent: u64,
+        slice: u64,
+        chunks: Vec<Chunk>,
+    },
+    EndSlice {
+        agent: u64,
+        slice: u64,
+        outcome: SliceOutcome,
+        not_taken: Vec<String>,
+    },
     /// A lease whose adapter has not answered no longer counts.
-    Overdue { host: u32, lease: u64 },
+    Overdue {
+        host: u32,
+        lease: u64,
+    },
     Client,
     Crash,
     TakeOver,

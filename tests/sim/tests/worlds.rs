@@ -1,8 +1,8 @@
 //! Many worlds, the same world twice, and every planted fault.
 
+use tackroom_sim::run;
 use tackroom_sim::saboteur::ALL;
 use tackroom_sim::trace::Trace;
-use tackroom_sim::run;
 
 fn seeds() -> u64 {
     let scale: u64 = std::env::var("TACKROOM_TEST_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1);
