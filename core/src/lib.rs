@@ -1,5 +1,33 @@
-//! The engine of tackroom. It never does input or output: no clock, socket, file, thread or random number can be
-//! reached from here.
+//! The engine of tackroom: sessions with coding agents as a deterministic state machine.
+//!
+//! It never does input or output: no clock, socket, file, thread or random number can be reached from here. A host
+//! gives it [`input::Input`]s and does the [`effect::Effect`]s of each [`step::Step`].
 #![no_std]
 #![forbid(unsafe_code)]
 extern crate alloc;
+
+mod approval;
+mod check;
+mod cx;
+pub mod effect;
+pub mod engine;
+pub mod event;
+pub mod input;
+pub mod json;
+pub mod limits;
+pub mod record;
+mod recovery;
+pub mod rejection;
+mod session;
+mod slots;
+pub mod step;
+pub mod time;
+mod timers;
+pub mod transcript;
+mod validate;
+pub mod view;
+
+pub use engine::Engine;
+pub use limits::{Config, Limits};
+pub use rejection::Rejection;
+pub use time::Now;

@@ -1,1 +1,4 @@
-//! The Rust host of tackroom. It never takes a decision that the engine takes.
+//! The Rust host of tackroom: it runs the engine and the adapters around it. It never takes a decision that the
+//! engine takes, and its adapters never call each other.
+
+pub mod ports;
