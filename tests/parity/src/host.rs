@@ -8,11 +8,10 @@ use tackroom_core::{
     effect::{Effect, EffectBody},
     event::Event,
     input::{
-        Command, CommandBody, Completed, Due, Failure, FailureKind, Input, Outcome, SliceEnd, SliceOutcome,
+        Chunk, Command, CommandBody, Completed, Due, Failure, FailureKind, Input, Outcome, SliceEnd, SliceOutcome,
     },
     record::{Summary, Usage},
     step::Step,
-    transcript::Chunk,
 };
 
 use crate::{
