@@ -48,7 +48,7 @@ variant!(engine::effect => wit::effect: EffectBody {
     ContinueTurn(value), InterruptTurn(value), StopAgent(value), DestroyAgent(value), Approve(value),
 });
 record!(engine::effect => wit::effect: LoadSession { owner, lease_ms });
-record!(engine::effect => wit::effect: ClaimLive { owner, lease_ms, limit });
+record!(engine::effect => wit::effect: ClaimLive { owner, lease_ms, after, limit });
 record!(engine::effect => wit::effect: HeldSession { session, generation });
 record!(engine::effect => wit::effect: RenewLeases { owner, lease_ms, sessions });
 record!(engine::effect => wit::effect: Save {
