@@ -14,8 +14,12 @@ use tackroom_parity::{
     world::World,
 };
 
+mod answers;
 mod cells;
+mod hosts;
 mod setup;
+mod stopping;
+mod streams;
 
 /// The commands of the lifecycle table.
 const COMMANDS: [&str; 9] =
@@ -75,7 +79,13 @@ impl Scenario {
 }
 
 fn scenarios() -> Vec<Scenario> {
-    let all = [cells::scenarios()];
+    let all = [
+        cells::scenarios(),
+        stopping::scenarios(),
+        answers::scenarios(),
+        hosts::scenarios(),
+        streams::scenarios(),
+    ];
     all.into_iter().flatten().collect()
 }
 
