@@ -1,6 +1,6 @@
 //! Sandboxes and agents of a world: who holds what, and what an agent does in a slice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tackroom_core::input::{Chunk, Delta, Piece, SliceFailure, SliceOutcome};
 
@@ -22,8 +22,8 @@ pub struct Agent {
 pub struct Held {
     /// Leases by the effect that acquired them.
     pub leases: BTreeMap<u64, String>,
-    /// Leases being got.
-    pub acquiring: BTreeMap<u64, String>,
+    /// Leases that count against the capacity: held, or being given back.
+    pub counted: BTreeSet<u64>,
     /// Agents by the effect that started them.
     pub agents: BTreeMap<u64, Agent>,
 }

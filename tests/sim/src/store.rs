@@ -1,6 +1,6 @@
 //! A store in memory that commits and loses the answer, refuses for a while, and is taken over by another host.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tackroom_core::effect::{ResumeChange, Save};
 use tackroom_core::input::{ClaimedPage, Failure, FailureKind, Outcome};
@@ -24,6 +24,8 @@ pub struct Row {
 pub struct Store {
     /// The sessions by id.
     pub rows: BTreeMap<String, Row>,
+    /// Sessions that another host has claimed since this one last did.
+    pub taken: BTreeSet<String>,
 }
 
 fn failed(kind: FailureKind) -> Outcome {
@@ -77,6 +79,7 @@ impl Store {
 
     /// Loads a session and claims it.
     pub fn load(&mut self, id: &str) -> Outcome {
+        self.taken.remove(id);
         Outcome::Loaded(self.rows.get_mut(id).map(claim))
     }
 
@@ -88,7 +91,10 @@ impl Store {
         };
         let live: Vec<&mut Row> = self.rows.values_mut().filter(wanted).collect();
         let more = live.len() > limit as usize;
-        let sessions = live.into_iter().take(limit as usize).map(claim).collect();
+        let sessions: Vec<StoredSession> = live.into_iter().take(limit as usize).map(claim).collect();
+        for session in &sessions {
+            self.taken.remove(&session.summary.id);
+        }
         Outcome::Claimed(ClaimedPage { sessions, more })
     }
 
@@ -96,6 +102,7 @@ impl Store {
     pub fn take_over(&mut self, id: &str) {
         if let Some(row) = self.rows.get_mut(id) {
             row.session.generation += 1;
+            self.taken.insert(id.into());
         }
     }
 }

@@ -42,6 +42,8 @@ enum Action {
     Answer { host: u32, effect: Effect, fate: Fate },
     Push { agent: u64, slice: u64, chunks: Vec<Chunk> },
     EndSlice { agent: u64, slice: u64, outcome: SliceOutcome, not_taken: Vec<String> },
+    /// A lease whose adapter has not answered no longer counts.
+    Overdue { host: u32, lease: u64 },
     Client,
     Crash,
     TakeOver,
@@ -172,6 +174,14 @@ impl<'t> World<'t> {
             Action::Answer { host, effect, fate } => self.answer(host, &effect, fate),
             Action::Push { agent, slice, chunks } => self.push(agent, slice, chunks),
             Action::EndSlice { agent, slice, outcome, not_taken } => self.end_slice(agent, slice, outcome, not_taken),
+            Action::Overdue { host, lease } => {
+                if host == self.host {
+                    // A release that hangs has let go of the lease all the same.
+                    self.held.counted.remove(&lease);
+                    self.held.leases.remove(&lease);
+                }
+                Ok(())
+            }
             Action::Client => self.client(),
             Action::Crash => self.crash(),
             Action::TakeOver => {
@@ -278,6 +288,7 @@ impl<'t> World<'t> {
             Event::TurnStarted(started) => self.memory.turn_started(&started),
             Event::ChunksInjected(injected) => self.memory.injected(&injected)?,
             Event::StreamEnded(ended) => self.memory.stream_ended(&ended, &self.store)?,
+            Event::SessionReleased(session) => self.memory.released(&session),
             Event::SessionDeleted(session) => self.clients.forgot(&session),
             Event::ShutDown => self.ended = true,
             _ => {}
@@ -313,8 +324,9 @@ impl<'t> World<'t> {
             EffectBody::DestroyAgent(agent) => {
                 self.held.agents.remove(&agent.agent);
             }
-            EffectBody::AcquireSandbox(_) => {
-                self.held.acquiring.insert(effect.id, session);
+            EffectBody::ReleaseSandbox(release) => {
+                let overdue = self.config.limits.release_timeout_ms;
+                self.later(overdue - 1, Action::Overdue { host: self.host, lease: release.lease });
             }
             _ => {}
         }
@@ -323,7 +335,7 @@ impl<'t> World<'t> {
         let host = self.host;
         match fate {
             Fate::Hangs => {}
-            Fate::Late => self.later(900_000, Action::Answer { host, effect, fate: Fate::Good }),
+            Fate::Late => self.later(900_000, Action::Answer { host, effect, fate }),
             Fate::Twice => {
                 self.later(ms, Action::Answer { host, effect: effect.clone(), fate: Fate::Good });
                 self.later(ms * 2, Action::Answer { host, effect, fate: Fate::Good });
@@ -345,9 +357,9 @@ impl<'t> World<'t> {
             EffectBody::ContinueTurn(given) => self.memory.deliver(&effect.session, given, &self.store),
             EffectBody::AcquireSandbox(_) => {
                 if self.fault == Some(Fault::TooManyLeases) {
-                    self.held.acquiring.insert(u64::MAX, "planted".into());
+                    self.held.counted.insert(u64::MAX);
                 }
-                let used = self.held.leases.len() + self.held.acquiring.len();
+                let used = self.held.counted.len();
                 match self.config.capacity {
                     Some(capacity) if used >= capacity as usize => {
                         Err((4, format!("{} gets a lease where {used} of {capacity} are taken", effect.session)))
@@ -379,6 +391,8 @@ impl<'t> World<'t> {
             4 if matches!(body, EffectBody::AcquireSandbox(_)) => Fate::Fails(FailureKind::Capacity),
             5 | 6 if store => Fate::GoodButFails,
             7 => Fate::Hangs,
+            // A write that has not landed by its deadline never does.
+            8 if store => Fate::GoodButFails,
             8 => Fate::Late,
             9 => Fate::Twice,
             _ => Fate::Good,
@@ -387,25 +401,24 @@ impl<'t> World<'t> {
 
     fn answer(&mut self, host: u32, effect: &Effect, fate: Fate) -> Result<(), Broken> {
         if host != self.host {
-            // A write of a dead host may still land; everything else died with it.
-            if let EffectBody::SaveSession(save) = &effect.body
-                && self.rng.bool()
-            {
-                self.store.save(save);
-            }
             return Ok(());
         }
         let failed = |kind| Outcome::Failed(Failure { kind, message: "by chance".into() });
         let outcome = match fate {
             Fate::Fails(kind) => {
-                self.held.acquiring.remove(&effect.id);
+                self.held.counted.remove(&effect.id);
+                if let EffectBody::ReleaseSandbox(release) = &effect.body {
+                    // A lease is used up by the attempt to give it back.
+                    self.held.counted.remove(&release.lease);
+                    self.held.leases.remove(&release.lease);
+                }
                 failed(kind)
             }
             Fate::GoodButFails => {
-                self.good(effect);
+                self.good(effect, fate);
                 failed(FailureKind::Unavailable)
             }
-            _ => self.good(effect),
+            _ => self.good(effect, fate),
         };
         if let Outcome::Failed(failure) = &outcome
             && matches!(failure.kind, FailureKind::Fenced | FailureKind::Stale)
@@ -424,7 +437,7 @@ impl<'t> World<'t> {
         Ok(())
     }
 
-    fn good(&mut self, effect: &Effect) -> Outcome {
+    fn good(&mut self, effect: &Effect, fate: Fate) -> Outcome {
         let id = effect.session.as_str();
         match &effect.body {
             EffectBody::SaveSession(save) => self.store.save(save),
@@ -448,12 +461,16 @@ impl<'t> World<'t> {
                 Outcome::Due(Due { now_ms, sessions: due.map(|summary| summary.id.clone()).collect() })
             }
             EffectBody::AcquireSandbox(_) => {
-                self.held.acquiring.remove(&effect.id);
                 self.held.leases.insert(effect.id, id.into());
+                // One that comes when nobody waits for it any more is given back at once.
+                if fate != Fate::Late {
+                    self.held.counted.insert(effect.id);
+                }
                 Outcome::Acquired
             }
             EffectBody::ReleaseSandbox(release) => {
                 self.held.leases.remove(&release.lease);
+                self.held.counted.remove(&release.lease);
                 Outcome::Done
             }
             EffectBody::StartAgent(_) => {
@@ -550,6 +567,15 @@ impl<'t> World<'t> {
         self.crashes += 1;
         self.host += 1;
         self.trace.line(format!("{} crash", self.now.monotonic_ms));
+        // A write under way may have landed; everything else dies with the host.
+        for action in self.queue.values() {
+            if let Action::Answer { effect: Effect { body: EffectBody::SaveSession(save), .. }, .. } = action
+                && self.rng.bool()
+            {
+                self.store.save(save);
+            }
+        }
+        self.queue.retain(|_, action| !matches!(action, Action::Answer { .. }));
         self.config.epoch = format!("e{}", self.host);
         self.engine = Engine::new(self.config.clone());
         self.deadline = None;
@@ -615,7 +641,8 @@ impl<'t> World<'t> {
         if let Some((agent, found)) = self.held.agents.first_key_value() {
             return Err((8, format!("agent {agent} of {} is leaked", found.session)));
         }
-        let live = self.store.rows.values().find(|row| row.session.summary.status.is_live());
+        let ours = |row: &&crate::store::Row| !self.store.taken.contains(&row.session.summary.id);
+        let live = self.store.rows.values().filter(ours).find(|row| row.session.summary.status.is_live());
         match live {
             Some(row) => Err((8, format!("{} is kept as live after the shutdown", row.session.summary.id))),
             None => invariants::acknowledged(&self.clients, &self.store),
