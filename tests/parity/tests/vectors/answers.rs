@@ -386,6 +386,16 @@ fn updates() -> Vec<Scenario> {
             assert_eq!(reply(w), "invalid");
             w.create("s").drain().is("s", Status::Idle);
         }),
+        Scenario::new("continue-idle--an-unknown-id", |w| {
+            idle(w);
+            w.answer("s", &[("approval-c1", allow())]);
+            assert_eq!(reply(w), "invalid");
+        }),
+        Scenario::new("continue-busy--an-unknown-id", |w| {
+            busy(w);
+            w.answer("s", &[("approval-c1", allow())]);
+            assert_eq!(reply(w), "invalid");
+        }),
         Scenario::new("continue-suspended--without-a-pause", |w| {
             crate::setup::suspended(w);
             w.answer("s", &[("approval-c1", allow())]);

@@ -9,7 +9,7 @@ use tackroom_parity::{
     chunks,
     host::failed,
     journal::Call,
-    world::{World, allow},
+    world::allow,
 };
 
 use crate::{
