@@ -285,8 +285,18 @@ impl Dice {
         self.talk.next(slice, &mut self.rng)
     }
 
+    /// A session, more often one that waits for an answer.
+    fn wanted(&mut self) -> String {
+        let waits = |id: &&&str| self.status(id) == Some(Status::AwaitingInput);
+        match SESSIONS.iter().find(waits) {
+            Some(id) if self.rng.bool() => (*id).to_owned(),
+            _ => self.session(),
+        }
+    }
+
     fn status(&self, session: &str) -> Option<Status> {
-        self.host.summary(session).map(|summary| summary.status)
+        let summary = self.host.summary(session).or_else(|| self.host.store.summary(session));
+        summary.map(|summary| summary.status)
     }
 }
 
