@@ -1,5 +1,7 @@
 //! The running CLI: started through the sandbox, read line by line within bounds, and never left behind.
 
+use std::time::Duration;
+
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -12,6 +14,9 @@ use crate::ports::{Command, Exit, Process, Sandbox, SandboxError};
 
 /// Frames that may wait unread before the CLI is held up.
 const FRAME_BUFFER: usize = 256;
+
+/// How long the end of standard error may take to arrive after the process is gone.
+const TAIL_DEADLINE: Duration = Duration::from_secs(1);
 
 /// What comes from the process.
 #[derive(Debug)]
@@ -69,11 +74,6 @@ impl Cli {
         self.incoming.recv().await.unwrap_or(Incoming::Closed)
     }
 
-    /// Waits for its end.
-    pub(super) async fn wait(&mut self) -> Result<Exit, SandboxError> {
-        self.process.wait().await
-    }
-
     /// Kills what is left of it and gives how it ended and the end of its standard error.
     pub(super) async fn reap(mut self) -> (String, String) {
         self.lines = None;
@@ -85,7 +85,11 @@ impl Cli {
             (Ok(()), Ok(_)) => "no exit code".to_owned(),
         };
         let tail = match self.stderr.take() {
-            Some(tail) => tail.await.unwrap_or_default(),
+            // Bounded, in case something that outlived the process holds its standard error open.
+            Some(tail) => match tokio::time::timeout(TAIL_DEADLINE, tail).await {
+                Ok(Ok(tail)) => tail,
+                _ => String::new(),
+            },
             None => String::new(),
         };
         (how, tail)

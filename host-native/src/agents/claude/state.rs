@@ -71,6 +71,12 @@ impl State {
         ResumeState::new(serde_json::to_string(self).expect("a state of strings and numbers is always JSON"))
     }
 
+    /// Gives the pause up. A call that the CLI keeps is remembered: it is asked about again and then denied.
+    pub(super) fn give_up_pause(&mut self) {
+        self.pending.clear();
+        self.abandoned = self.deferred.is_some();
+    }
+
     /// Forgets the pause.
     pub(super) fn clear_pause(&mut self) {
         self.pending.clear();

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::{Actor, Todo};
+use super::{Actor, GivingUp, Todo};
 use crate::agents::claude::gate::{self, Gate, QUESTION};
 use crate::agents::claude::protocol::frames::ToolAsk;
 use crate::agents::claude::protocol::outgoing::{self, HookAnswer};
@@ -57,7 +57,7 @@ impl Actor {
             return self.send(outgoing::hook_deny(&request_id, super::defer::NOT_DECIDED));
         }
         let (call, mode, subagent) = (call_of(&ask), self.mode(&ask), ask.subagent);
-        if self.giving_up.is_some() {
+        if self.is_leftover() {
             return self.decide(&request_id, Via::Hook, &call, given_up());
         }
         if let Some(verdict) = self.expected(&call) {
@@ -84,7 +84,7 @@ impl Actor {
         if let Some(verdict) = self.verdicts.get(&call.id).cloned() {
             return self.decide(&request_id, Via::Permission, &call, verdict);
         }
-        if self.giving_up.is_some() {
+        if self.is_leftover() {
             return self.decide(&request_id, Via::Permission, &call, given_up());
         }
         if self.deferring.is_some() {
@@ -98,6 +98,15 @@ impl Actor {
             return self.decide(&request_id, Via::Permission, &call, verdict);
         }
         self.hold(request_id, Via::Permission, call, subagent);
+    }
+
+    /// Whether what is asked now belongs to a pause that was given up, or to nothing that anyone could answer.
+    fn is_leftover(&mut self) -> bool {
+        let unsent = matches!(self.todo, Some(Todo::Prompt(_)));
+        if unsent && self.giving_up.is_none() {
+            self.giving_up = Some(GivingUp { deadline: Instant::now() + self.grace() });
+        }
+        self.giving_up.is_some() || (self.slice.is_none() && self.parts.state.pending.is_empty())
     }
 
     fn hold(&mut self, request_id: String, via: Via, call: Call, subagent: bool) {

@@ -53,6 +53,9 @@ impl Actor {
         self.active.clear();
         self.deferring = None;
         self.parts.state.deferred = outcome.deferred_tool_use.as_ref().map(|call| call.id.clone());
+        if self.parts.state.abandoned {
+            self.parts.state.give_up_pause();
+        }
         self.parts.notices.tell(AgentNotice::Checkpoint(self.parts.state.save()));
         self.leave();
     }
@@ -91,6 +94,9 @@ impl Actor {
             self.interrupts.push(reply);
             let id = self.request_id();
             return self.send(outgoing::interrupt(&id));
+        }
+        if self.deferring.is_none() {
+            self.parts.state.give_up_pause();
         }
         self.parts.state.abandoned = true;
         self.parts.notices.tell(AgentNotice::Checkpoint(self.parts.state.save()));

@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use super::Actor;
+use super::{Actor, Todo};
 use crate::agents::claude::errors;
 use crate::agents::claude::process::Incoming;
 use crate::agents::claude::protocol::frames::{AskKind, Content, Frame, Message, Outcome};
@@ -85,6 +85,7 @@ impl Actor {
             return;
         }
         if self.giving_up.take().is_some() {
+            self.parts.state.clear_pause();
             let used = self.meter.since_last(&outcome);
             self.parts.state.carried = crate::agents::claude::usage::add(self.parts.state.carried, used);
             self.active.clear();
@@ -104,6 +105,10 @@ impl Actor {
             return self.left().await;
         }
         let (how, stderr) = self.reap().await;
+        if let Some(prompt) = self.take_unbegun() {
+            self.todo = Some(Todo::Prompt(prompt));
+            return self.ensure_process().await;
+        }
         self.process_gone(errors::of_exit(&how, &stderr, &self.parts.options));
     }
 

@@ -29,7 +29,7 @@ pub(super) struct Launch {
 impl Actor {
     /// Starts the process unless it runs or is about to leave.
     pub(super) async fn ensure_process(&mut self) {
-        if self.leaving.is_some() {
+        if self.leaving.is_some() || self.deferring.is_some() {
             return;
         }
         if self.cli.is_some() {
@@ -55,6 +55,10 @@ impl Actor {
             Err(error) => return self.launch_failed(AgentError::Failed(error.to_string())),
         }
         self.meter = Meter::default();
+        if self.parts.state.abandoned && !matches!(self.todo, Some(Todo::Answers { .. })) {
+            let deadline = Instant::now() + self.parts.options.start + self.parts.options.reask;
+            self.giving_up = Some(GivingUp { deadline });
+        }
         let request_id = self.request_id();
         self.send(outgoing::initialize(&request_id));
         let deadline = Instant::now() + self.parts.options.start;
@@ -105,12 +109,7 @@ impl Actor {
             // The caller may have given up on the start; the process is then ended with the session.
             let _ = reply.send(Ok(()));
         }
-        if launch.is_some_and(|launch| launch.again && !launch.resumed) {
-            self.translator.notice(
-                "session-started-anew",
-                "The agent had no record of this session and started anew, without the conversation so far.",
-            );
-        }
+        self.anew |= launch.is_some_and(|launch| launch.again && !launch.resumed);
         if let Some(giving_up) = &mut self.giving_up {
             giving_up.deadline = Instant::now() + self.parts.options.reask;
         }
@@ -141,6 +140,7 @@ impl Actor {
         if launch.resumed && errors::is_unknown_session(&words) && !launch.again {
             // Killed before it wrote anything: whatever it deferred is lost with it.
             self.parts.state.deferred = None;
+            self.parts.state.abandoned = false;
             self.giving_up = None;
             return Box::pin(self.launch(false, true)).await;
         }
@@ -168,15 +168,6 @@ impl Actor {
         }
         self.end_failed(words, true);
         self.idle_now();
-    }
-
-    /// Prepares to deny what the agent kept of a pause that was given up.
-    pub(super) fn give_up_kept(&mut self) {
-        if self.parts.state.deferred.is_some() && self.cli.is_none() {
-            let deadline = Instant::now() + self.parts.options.start + self.parts.options.reask;
-            self.giving_up = Some(GivingUp { deadline });
-        }
-        self.parts.state.clear_pause();
     }
 
     /// Kills the process, if there is one, and forgets what hung on it.

@@ -81,6 +81,8 @@ pub(super) struct Actor {
     slice: Option<Slice>,
     todo: Option<Todo>,
     giving_up: Option<GivingUp>,
+    /// Whether the CLI had no record of the session, which the next slice tells.
+    anew: bool,
     /// Calls that run, with their tools.
     active: HashMap<String, String>,
     held: Vec<Held>,
@@ -131,6 +133,7 @@ impl Actor {
             slice: None,
             todo: None,
             giving_up: None,
+            anew: false,
             active: HashMap::new(),
             held: Vec::new(),
             verdicts: HashMap::new(),
@@ -221,6 +224,7 @@ impl Actor {
         }
         if passed(self.giving_up.as_ref().map(|giving_up| giving_up.deadline)) {
             self.giving_up = None;
+            self.parts.state.clear_pause();
             return self.proceed();
         }
         if passed(self.reask_deadline()) {

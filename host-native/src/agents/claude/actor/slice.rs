@@ -24,7 +24,9 @@ pub(super) struct Slice {
     /// Whether the agent was given what this slice is about.
     pub(super) sent: bool,
     /// The prompt that was sent, until its turn began.
-    prompt: Option<String>,
+    prompt: Option<Prompt>,
+    /// Whether it was sent to a second process, the first one having died before it began.
+    sent_again: bool,
     /// When the prompt counts as ignored.
     pub(super) ignored: Option<Instant>,
     /// Whether it is being cut short, and why.
@@ -53,6 +55,7 @@ impl Slice {
             last_sign: now,
             sent: false,
             prompt: None,
+            sent_again: false,
             ignored: None,
             cutting: None,
             said: None,
@@ -72,8 +75,8 @@ impl Actor {
         // What came after an earlier turn's end belongs to no message.
         let _ = self.translator.take();
         self.begin(sink, done);
-        if !self.parts.state.pending.is_empty() || self.parts.state.abandoned {
-            self.give_up_kept();
+        if !self.parts.state.pending.is_empty() && self.deferring.is_none() {
+            self.parts.state.give_up_pause();
         }
         if prompt.model.is_some() && prompt.model != self.parts.settings.model {
             self.parts.settings.model.clone_from(&prompt.model);
@@ -113,13 +116,30 @@ impl Actor {
     /// Sends a prompt. The turn begins when the CLI says so.
     pub(super) fn send_prompt(&mut self, prompt: &Prompt) {
         self.parts.state.prompted = true;
+        if std::mem::take(&mut self.anew) {
+            self.translator.notice(
+                "session-started-anew",
+                "The agent had no record of this session and started anew, without the conversation so far.",
+            );
+        }
         let line = outgoing::prompt(&prompt.id, &self.parts.state.session, &content::of_prompt(prompt));
         self.send(line);
-        self.now_sent(Some(prompt.id.clone()));
+        self.now_sent(Some(prompt.clone()));
+    }
+
+    /// The prompt whose turn had not begun when the process died: it is sent once more, under the same id, so that the
+    /// CLI acts on it once at most.
+    pub(super) fn take_unbegun(&mut self) -> Option<Prompt> {
+        let slice = self.slice.as_mut().filter(|slice| !slice.sent_again && slice.cutting.is_none())?;
+        let prompt = slice.prompt.take()?;
+        slice.sent_again = true;
+        slice.sent = false;
+        slice.ignored = None;
+        Some(prompt)
     }
 
     /// Marks the slice as given to the agent.
-    pub(super) fn now_sent(&mut self, prompt: Option<String>) {
+    pub(super) fn now_sent(&mut self, prompt: Option<Prompt>) {
         if let Some(slice) = &mut self.slice {
             slice.sent = true;
             slice.prompt = prompt;
@@ -138,8 +158,8 @@ impl Actor {
     /// The CLI said a prompt back. Before its turn began that means it may have seen it before.
     pub(super) fn said_back(&mut self, id: Option<&str>) {
         if let Some(slice) = &mut self.slice
-            && slice.prompt.is_some()
-            && slice.prompt.as_deref() == id
+            && let Some(prompt) = &slice.prompt
+            && Some(prompt.id.as_str()) == id
         {
             slice.ignored = Some(Instant::now() + IGNORED_AFTER);
         }
@@ -193,7 +213,7 @@ impl Actor {
         if let Some(message) = failure {
             return self.end_failed(message, true);
         }
-        self.parts.state.clear_pause();
+        self.parts.state.give_up_pause();
         self.translator.abort();
         self.end(SliceOutcome::Interrupted);
     }
@@ -205,7 +225,7 @@ impl Actor {
         }
         self.todo = None;
         self.giving_up = None;
-        self.parts.state.clear_pause();
+        self.parts.state.give_up_pause();
         self.translator.fail(&message);
         self.end(SliceOutcome::Failed { message, alive });
     }
@@ -254,14 +274,11 @@ impl Actor {
     /// Cuts a slice short whose prompt or answers have not reached the agent.
     async fn interrupt_unsent(&mut self) {
         let answering = matches!(self.todo.take(), Some(Todo::Answers { .. }));
-        let deferred = self.parts.state.deferred.clone();
         self.translator.abort();
-        self.parts.state.clear_pause();
+        self.parts.state.give_up_pause();
         if answering {
             // It may be about to ask; killed, it will ask again and be denied.
             self.kill().await;
-            self.parts.state.deferred = deferred;
-            self.parts.state.abandoned = self.parts.state.deferred.is_some();
         }
         self.end(SliceOutcome::Interrupted);
     }

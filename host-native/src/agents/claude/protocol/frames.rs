@@ -120,8 +120,6 @@ pub(in super::super) struct Message {
 pub(in super::super) enum Content {
     /// Text.
     Text(String),
-    /// Thinking.
-    Thinking(String),
     /// A tool call.
     ToolUse {
         /// The call's id.

@@ -100,7 +100,6 @@ struct WireBlock {
     id: Option<String>,
     name: Option<String>,
     text: Option<String>,
-    thinking: Option<String>,
     input: Option<Box<RawValue>>,
     tool_use_id: Option<String>,
     content: Option<Box<RawValue>>,
@@ -167,7 +166,6 @@ fn read_content(raw: &RawValue) -> Vec<Content> {
 fn read_block(block: WireBlock) -> Option<Content> {
     Some(match block.kind.as_str() {
         "text" => Content::Text(block.text?),
-        "thinking" => Content::Thinking(block.thinking?),
         "tool_use" => Content::ToolUse { id: block.id?, name: block.name?, input: raw_text(block.input, "{}") },
         "tool_result" => Content::ToolResult {
             id: block.tool_use_id?,
