@@ -3,3 +3,6 @@
 
 pub mod agents;
 pub mod ports;
+pub mod sandboxes;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

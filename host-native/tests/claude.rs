@@ -10,8 +10,8 @@ mod cases;
 mod faults;
 #[path = "claude/pauses.rs"]
 mod pauses;
-#[path = "claude/sandbox.rs"]
-mod sandbox;
+#[path = "claude/processes.rs"]
+mod processes;
 #[path = "claude/world.rs"]
 mod world;
 
@@ -22,6 +22,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
+use tackroom::ports::Sandboxes;
+use tackroom::sandboxes::local::LocalSandboxes;
 use tackroom_model_server::ModelServer;
 
 use world::World;
@@ -33,7 +35,10 @@ const CASE_DEADLINE: Duration = Duration::from_secs(150);
 type Outcome = Result<(), String>;
 
 /// A case.
-pub(crate) type Case = (&'static str, fn(World) -> Pin<Box<dyn Future<Output = Outcome> + Send>>);
+pub(crate) type Case = (&'static str, Play);
+
+/// How a case is played.
+type Play = fn(World) -> Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 /// Names a case after its function.
 #[macro_export]
@@ -63,19 +68,30 @@ async fn main() -> ExitCode {
     let cases = cases::all().into_iter().chain(pauses::all()).chain(faults::all());
     let cases = cases.filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str())));
     let server = Arc::new(ModelServer::start().await.expect("a port of loopback is free"));
+    let root = std::env::temp_dir().join(format!("tackroom-claude-{}", std::process::id()));
+    let places = LocalSandboxes::per_session(&root, 16).await.expect("the test's directory can be made");
     let mut rows = Vec::new();
     for (name, case) in cases {
-        let runs = programs.iter().map(|program| run(&server, program, name, case));
+        let runs = programs.iter().map(|program| run(&server, &places, program, name, case));
         rows.push((name, futures_util::future::join_all(runs).await));
     }
+    places.shutdown().await.expect("sandboxes can be shut down");
+    std::fs::remove_dir_all(&root).expect("the test's directory can be removed");
     report(&programs, &rows)
 }
 
-async fn run(server: &Arc<ModelServer>, program: &Program, name: &str, case: Case2) -> (Outcome, Duration) {
+async fn run(
+    server: &Arc<ModelServer>,
+    places: &LocalSandboxes,
+    program: &Program,
+    name: &str,
+    case: Play,
+) -> (Outcome, Duration) {
     let began = Instant::now();
-    let world = World::new(server, &program.path, &format!("{name}-{}", program.version));
-    let (server, own) = (Arc::clone(&world.server), world.name.clone());
-    let left = World::new(&server, &program.path, &own);
+    let own = format!("{name}-{}", program.version.replace('.', "_"));
+    let lease = places.acquire(&own, false).await.expect("the test's directory can be made");
+    let world = World::new(server, &program.path, &own, lease.sandbox());
+    let left = World::new(server, &program.path, &own, lease.sandbox());
     let outcome = match tokio::time::timeout(CASE_DEADLINE, tokio::spawn(case(world))).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(panic)) => Err(panic.to_string()),
@@ -89,11 +105,9 @@ async fn run(server: &Arc<ModelServer>, program: &Program, name: &str, case: Cas
         eprintln!("{name} at {}: {words}", program.version);
         left.crash().await;
     }
-    let _ = std::fs::remove_dir_all(&left.directory);
+    lease.close().await.expect("the test's directory can be removed");
     (outcome, began.elapsed())
 }
-
-type Case2 = fn(World) -> Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 fn report(programs: &[Program], rows: &[(&str, Vec<(Outcome, Duration)>)]) -> ExitCode {
     print!("\n{:<44}", "case");

@@ -1,4 +1,5 @@
-//! The coding agents this crate can run, each behind the agent port and behind a feature of its own.
+//! Coding agents: adapters of the [`Agent`](crate::ports::Agent) port.
 
 #[cfg(feature = "claude")]
 pub mod claude;
+pub mod scripted;

@@ -7,13 +7,13 @@ use std::time::Duration;
 use serde_json::Value;
 use tackroom::agents::claude::{ClaudeAgent, ClaudeOptions};
 use tackroom::ports::{
-    Agent, AgentNotice, AgentSession, Answer, AnswerBody, Answers, Chunk, Notices, Prompt, ResumeState, SessionSettings,
+    Agent, AgentNotice, AgentSession, Answer, AnswerBody, Answers, Chunk, Notices, Prompt, ResumeState, Sandbox, SessionSettings,
     SliceEnd, SliceOutcome, StartAgent, TurnSink,
 };
 use tackroom_model_server::{ModelServer, Reply, Script};
 use tokio::sync::mpsc;
 
-use crate::sandbox::{Directory, kill_all, processes_of};
+use crate::processes::{kill_all, processes_of};
 
 /// The longest that any one thing of a case may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,16 +25,15 @@ pub(crate) struct World {
     pub(crate) directory: PathBuf,
     pub(crate) options: ClaudeOptions,
     pub(crate) settings: SessionSettings,
+    pub(crate) sandbox: Arc<dyn Sandbox>,
 }
 
 impl World {
-    pub(crate) fn new(server: &Arc<ModelServer>, program: &str, name: &str) -> Self {
-        let directory = std::env::temp_dir().join(format!("tackroom-claude-{}-{name}", std::process::id()));
-        // Under root the CLI would write into a home of its own otherwise; nothing here leaves this directory.
-        std::fs::create_dir_all(&directory).expect("the test's directory can be made");
+    pub(crate) fn new(server: &Arc<ModelServer>, program: &str, name: &str, sandbox: Arc<dyn Sandbox>) -> Self {
         let options = ClaudeOptions::new(program).base_url(server.base_url(name)).api_key("sk-ant-test-key");
+        let directory = sandbox.working_directory().parent().expect("a session's directory holds others").to_owned();
         let settings = SessionSettings::default();
-        Self { server: Arc::clone(server), name: name.to_owned(), directory, options, settings }
+        Self { server: Arc::clone(server), name: name.to_owned(), directory, options, settings, sandbox }
     }
 
     pub(crate) fn script(&self, replies: impl IntoIterator<Item = Reply>) {
@@ -46,7 +45,7 @@ impl World {
         let start = StartAgent {
             session: self.name.clone(),
             generation: 1,
-            sandbox: Arc::new(Directory::new(&self.directory)),
+            sandbox: Arc::clone(&self.sandbox),
             settings: self.settings.clone(),
             resume,
             notices: Notices::new(notices),
