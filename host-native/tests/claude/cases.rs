@@ -16,6 +16,7 @@ pub(crate) fn all() -> Vec<Case> {
         case!(a_tool_that_needs_no_approval),
         case!(allowed),
         case!(denied_with_a_reason),
+        case!(denied_what_the_mode_would_let_run),
         case!(allowed_with_edited_input),
         case!(a_question),
         case!(two_gated_calls_in_one_message),
@@ -40,8 +41,17 @@ async fn text_and_a_second_turn(world: World) -> Outcome {
     let first = session.prompt("hi").await?.expect(&SliceOutcome::Finished)?;
     let kinds = first.kinds();
     let expected = [
-        "start", "start-step", "reasoning-start", "reasoning-delta", "reasoning-end", "text-start", "text-delta",
-        "text-delta", "text-end", "finish-step", "finish",
+        "start",
+        "start-step",
+        "reasoning-start",
+        "reasoning-delta",
+        "reasoning-end",
+        "text-start",
+        "text-delta",
+        "text-delta",
+        "text-end",
+        "finish-step",
+        "finish",
     ];
     check(kinds == expected, || format!("{kinds:?}"))?;
     let halves = first.all("text-delta");
@@ -109,6 +119,24 @@ async fn denied_with_a_reason(world: World) -> Outcome {
     check(world.file("a.txt").is_none(), || "it ran".to_owned())
 }
 
+async fn denied_what_the_mode_would_let_run(mut world: World) -> Outcome {
+    world.settings.permission_mode = Some("acceptEdits".into());
+    let edit = json!({"file_path": world.directory.join("work/edit.txt"), "content": "edited"});
+    world.script([
+        Reply::new([
+            Step::tool("call-0", "Write", edit),
+            Step::tool("call-1", "Bash", json!({"command": "mkdir made"})),
+        ]),
+        Reply::text("As you wish."),
+    ]);
+    let session = world.start(None).await?;
+    let seen = session.prompt("go").await?.expect(&SliceOutcome::Paused)?;
+    check(world.file("edit.txt").as_deref() == Some("edited"), || "the edit was held".to_owned())?;
+    let answers = vec![answer(&seen, "call-1", "Bash", deny("no"))];
+    session.answer(answers).await?.expect(&SliceOutcome::Finished)?;
+    check(!world.directory.join("work/made").exists(), || "it ran".to_owned())
+}
+
 async fn allowed_with_edited_input(world: World) -> Outcome {
     world.script([Reply::new([write("call-1", "a.txt")]), Reply::text("Done.")]);
     let session = world.start(None).await?;
@@ -140,7 +168,9 @@ async fn a_question(world: World) -> Outcome {
     check(seen.all("tool-approval-request").is_empty(), || format!("{:?}", seen.chunks))?;
     let answers = vec![answer(&seen, "call-1", "AskUserQuestion", blue())];
     let done = session.answer(answers).await?.expect(&SliceOutcome::Finished)?;
-    check(done.text() == "Blue it is." && done.all("tool-output-available").is_empty(), || format!("{:?}", done.chunks))?;
+    check(done.text() == "Blue it is." && done.all("tool-output-available").is_empty(), || {
+        format!("{:?}", done.chunks)
+    })?;
     let read = world.read_by_model("call-1").unwrap_or_default();
     check(read.contains("Blue"), || format!("the model read {read:?}"))
 }
@@ -163,10 +193,7 @@ async fn two_gated_calls_in_one_message(world: World) -> Outcome {
 }
 
 async fn two_sessions_at_once(world: World) -> Outcome {
-    world.script([
-        Reply::text("for one").when_last("ALPHA"),
-        Reply::text("for two").when_last("BETA"),
-    ]);
+    world.script([Reply::text("for one").when_last("ALPHA"), Reply::text("for two").when_last("BETA")]);
     let (one, two) = tokio::join!(world.start(None), world.start(None));
     let (one, two) = (one?, two?);
     let (one, two) = tokio::join!(one.prompt("ALPHA"), two.prompt("BETA"));

@@ -126,7 +126,8 @@ async fn model_refuses_connections(mut world: World) -> Outcome {
     world.options = world.options.clone().base_url(url);
     let session = world.start(None).await?;
     let seen = session.prompt("go").await?;
-    let failed = matches!(&seen.end.outcome, SliceOutcome::Failed { alive: true, message } if message.contains("onnect"));
+    let failed =
+        matches!(&seen.end.outcome, SliceOutcome::Failed { alive: true, message } if message.contains("onnect"));
     check(failed, || format!("{:?}", seen.end))
 }
 
@@ -154,6 +155,12 @@ async fn killed_while_idle(world: World) -> Outcome {
     world.script([Reply::text("One.")]);
     let session = world.start(None).await?;
     session.prompt("one").await?.expect(&SliceOutcome::Finished)?;
+    // The older version writes a turn down a little after it says that it is over.
+    let began = Instant::now();
+    while !world.is_written_down("One.") {
+        check(began.elapsed() < PATIENCE, || "the turn was never written down".to_owned())?;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     world.crash().await;
     let next = next_is_well(&world, &session).await?;
     check(next.all("data-tackroom-notice").is_empty(), || format!("{:?}", next.chunks))?;
@@ -168,7 +175,8 @@ async fn killed_in_mid_stream(world: World) -> Outcome {
     running.until("text-delta").await?;
     world.crash().await;
     let seen = running.finish().await?;
-    let failed = matches!(&seen.end.outcome, SliceOutcome::Failed { message, alive: true } if message.contains("signal 9"));
+    let failed =
+        matches!(&seen.end.outcome, SliceOutcome::Failed { message, alive: true } if message.contains("signal 9"));
     check(failed, || format!("{:?}", seen.end))?;
     next_is_well(&world, &session).await.map(|_| ())
 }

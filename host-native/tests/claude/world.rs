@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tackroom::agents::claude::{ClaudeAgent, ClaudeOptions};
 use tackroom::ports::{
-    Agent, AgentNotice, AgentSession, Answer, AnswerBody, Answers, Chunk, Notices, Prompt, ResumeState, Sandbox, SessionSettings,
-    SliceEnd, SliceOutcome, StartAgent, TurnSink,
+    Agent, AgentNotice, AgentSession, Answer, AnswerBody, Answers, Chunk, Notices, Prompt, ResumeState, Sandbox,
+    SessionSettings, SliceEnd, SliceOutcome, StartAgent, TurnSink,
 };
 use tackroom_model_server::{ModelServer, Reply, Script};
 use tokio::sync::mpsc;
@@ -61,6 +61,15 @@ impl World {
         std::fs::read_to_string(self.directory.join("work").join(name)).ok()
     }
 
+    /// Whether the agent's own files hold this text.
+    pub(crate) fn is_written_down(&self, text: &str) -> bool {
+        let directories =
+            std::fs::read_dir(self.directory.join("home/.claude/projects")).into_iter().flatten().flatten();
+        let files =
+            directories.flat_map(|directory| std::fs::read_dir(directory.path()).into_iter().flatten().flatten());
+        files.into_iter().any(|file| std::fs::read_to_string(file.path()).is_ok_and(|found| found.contains(text)))
+    }
+
     /// Kills the agent as a crash would.
     pub(crate) async fn crash(&self) {
         kill_all(&self.directory).await;
@@ -101,7 +110,11 @@ pub(crate) struct Seen {
 
 impl Seen {
     pub(crate) fn text(&self) -> String {
-        self.chunks.iter().filter(|chunk| chunk["type"] == "text-delta").filter_map(|chunk| chunk["delta"].as_str()).collect()
+        self.chunks
+            .iter()
+            .filter(|chunk| chunk["type"] == "text-delta")
+            .filter_map(|chunk| chunk["delta"].as_str())
+            .collect()
     }
 
     pub(crate) fn all(&self, kind: &str) -> Vec<&Value> {
@@ -115,7 +128,11 @@ impl Seen {
     /// The whole input of a call, JSON text.
     pub(crate) fn input(&self, call: &str) -> String {
         let chunks = self.all("tool-input-available");
-        chunks.iter().find(|chunk| chunk["toolCallId"] == call).map(|chunk| chunk["input"].to_string()).unwrap_or_default()
+        chunks
+            .iter()
+            .find(|chunk| chunk["toolCallId"] == call)
+            .map(|chunk| chunk["input"].to_string())
+            .unwrap_or_default()
     }
 
     pub(crate) fn expect(self, outcome: &SliceOutcome) -> Result<Self, String> {
@@ -207,7 +224,8 @@ impl Running {
             }
             self.end.await.map_err(|error| error.to_string())
         };
-        let end = tokio::time::timeout(PATIENCE, rest).await.map_err(|_| "a slice did not end in time".to_owned())??;
+        let end =
+            tokio::time::timeout(PATIENCE, rest).await.map_err(|_| "a slice did not end in time".to_owned())??;
         Ok(Seen { chunks: self.seen, end })
     }
 }

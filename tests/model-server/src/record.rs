@@ -39,7 +39,7 @@ pub struct Recorded {
     pub user_texts: Vec<String>,
     /// All tool results, in order.
     pub tool_results: Vec<ToolResult>,
-    /// Text of the last message.
+    /// Text of the last message that is not a system message.
     pub last: String,
     /// The whole body.
     pub body: Value,
@@ -54,7 +54,9 @@ impl Recorded {
         for message in messages.iter().filter(|message| message["role"] == "user") {
             read_user(&message["content"], &mut user_texts, &mut tool_results);
         }
-        let last = messages.last().map(|message| text_of(&message["content"])).unwrap_or_default();
+        // Agents put instructions of their own, as system messages, behind what was said last.
+        let said = messages.iter().rev().find(|message| message["role"] != "system");
+        let last = said.map(|message| text_of(&message["content"])).unwrap_or_default();
         let offers_tools = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
         let kind = if path.ends_with("/count_tokens") {
             Kind::Count

@@ -4,9 +4,7 @@ use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 
 use super::actor::{Actor, Parts, Request};
-use crate::ports::{
-    AgentError, AgentSession, Answers, Prompt, ResumeState, SliceEnd, SliceOutcome, TurnSink, Usage,
-};
+use crate::ports::{AgentError, AgentSession, Answers, Prompt, ResumeState, SliceEnd, SliceOutcome, TurnSink, Usage};
 
 /// A session of the CLI. Dropping it ends the process.
 pub(super) struct ClaudeSession {

@@ -33,7 +33,9 @@ impl Actor {
             return;
         }
         if self.cli.is_some() {
-            return if self.launch.is_none() { self.proceed() };
+            return if self.launch.is_none() {
+                self.proceed()
+            };
         }
         let resumed = self.parts.saved || self.parts.state.prompted;
         self.launch(resumed, false).await;
@@ -68,8 +70,16 @@ impl Actor {
     async fn command(&self, resumed: bool) -> Result<Command, SandboxError> {
         let parts = &self.parts;
         let mut args = [
-            "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
-            "--include-partial-messages", "--replay-user-messages", "--permission-prompt-tool", "stdio",
+            "-p",
+            "--input-format",
+            "stream-json",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--include-partial-messages",
+            "--replay-user-messages",
+            "--permission-prompt-tool",
+            "stdio",
         ]
         .map(str::to_owned)
         .to_vec();

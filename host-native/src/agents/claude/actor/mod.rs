@@ -25,7 +25,9 @@ use super::process::{Cli, Incoming};
 use super::state::State;
 use super::translate::Translator;
 use super::usage::Meter;
-use crate::ports::{AgentError, Answers, Chunk, Notices, Prompt, ResumeState, Sandbox, SessionSettings, SliceEnd, TurnSink};
+use crate::ports::{
+    AgentError, Answers, Chunk, Notices, Prompt, ResumeState, Sandbox, SessionSettings, SliceEnd, TurnSink,
+};
 
 /// What the host asks of a session.
 pub(super) enum Request {

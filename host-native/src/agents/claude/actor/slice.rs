@@ -100,7 +100,9 @@ impl Actor {
         }
         if self.held.is_empty() || self.deferring.is_some() {
             self.todo = Some(Todo::Answers { answers, deadline: None });
-            return if self.deferring.is_none() { self.ensure_process().await };
+            return if self.deferring.is_none() {
+                self.ensure_process().await
+            };
         }
         self.hold_until = None;
         self.answer_held(&answers);
@@ -202,7 +204,8 @@ impl Actor {
 
     /// Ends the slice of a prompt that the CLI has seen before.
     pub(super) fn end_ignored(&mut self) {
-        self.translator.notice("prompt-already-seen", "The agent has seen this message before and did not act on it again.");
+        self.translator
+            .notice("prompt-already-seen", "The agent has seen this message before and did not act on it again.");
         self.translator.finish(false);
         self.end(SliceOutcome::Finished);
     }
