@@ -111,7 +111,9 @@ async fn run(
 
 fn report(programs: &[Program], rows: &[(&str, Vec<(Outcome, Duration)>)]) -> ExitCode {
     print!("\n{:<44}", "case");
-    programs.iter().for_each(|program| print!("{:>18}", program.version));
+    for program in programs {
+        print!("{:>18}", program.version);
+    }
     println!();
     for (name, outcomes) in rows {
         print!("{:<44}", name.replace('_', " "));

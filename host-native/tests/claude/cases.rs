@@ -23,6 +23,8 @@ pub(crate) fn all() -> Vec<Case> {
         case!(two_sessions_at_once),
         case!(another_model_from_a_turn_on),
         case!(no_approvals_when_bypassed),
+        case!(mcp_servers_and_a_working_directory),
+        case!(a_plan_approved),
     ]
 }
 
@@ -216,6 +218,34 @@ async fn another_model_from_a_turn_on(world: World) -> Outcome {
 fn prompt_of(text: &str) -> tackroom::ports::Prompt {
     let id = uuid::Uuid::new_v4().to_string();
     tackroom::ports::Prompt { turn: "turn".into(), id, text: text.into(), files: Vec::new(), model: None }
+}
+
+async fn mcp_servers_and_a_working_directory(mut world: World) -> Outcome {
+    std::fs::create_dir_all(world.directory.join("work/inner")).map_err(|error| error.to_string())?;
+    world.settings.working_directory = Some("inner".into());
+    let says = world.directory.join("work/mcp-started.txt");
+    let server =
+        json!({"command": "/bin/sh", "args": ["-c", format!("echo yes > {}; cat > /dev/null", says.display())]});
+    world.settings.mcp_servers = Some(json!({ "files": server }).to_string());
+    world.script([Reply::new([write("call-1", "a.txt")]), Reply::text("Done.")]);
+    let session = world.start(None).await?;
+    let seen = session.prompt("go").await?.expect(&SliceOutcome::Paused)?;
+    session.answer(vec![answer(&seen, "call-1", "Bash", allow())]).await?.expect(&SliceOutcome::Finished)?;
+    check(world.file("inner/a.txt").is_some(), || "it ran elsewhere".to_owned())?;
+    check(world.file("mcp-started.txt").is_some(), || "the MCP server was not started".to_owned())
+}
+
+async fn a_plan_approved(mut world: World) -> Outcome {
+    world.settings.permission_mode = Some("plan".into());
+    let plan = Step::tool("call-1", "ExitPlanMode", json!({"plan": "1. Write."}));
+    world.script([Reply::new([plan]), Reply::text("On it.")]);
+    let session = world.start(None).await?;
+    let seen = session.prompt("go").await?.expect(&SliceOutcome::Paused)?;
+    check(seen.all("tool-approval-request").len() == 1, || format!("{:?}", seen.chunks))?;
+    let answers = vec![answer(&seen, "call-1", "ExitPlanMode", allow())];
+    let done = session.answer(answers).await?.expect(&SliceOutcome::Finished)?;
+    let read = world.read_by_model("call-1").unwrap_or_default();
+    check(read.contains("approved"), || format!("the model read {read:?} and {:?}", done.chunks))
 }
 
 async fn no_approvals_when_bypassed(mut world: World) -> Outcome {

@@ -28,6 +28,7 @@ pub(crate) fn all() -> Vec<Case> {
         case!(killed_while_idle),
         case!(killed_in_mid_stream),
         case!(a_session_id_never_written),
+        case!(stopped_in_mid_tool),
         case!(destroyed_in_mid_tool),
         case!(handle_dropped_in_mid_tool),
         case!(a_missing_program),
@@ -92,7 +93,7 @@ async fn fails(world: &World, session: &Session, words: &str) -> Outcome {
         return Err(format!("it did not fail: {:?}", seen.end));
     };
     check(message.contains(words) && !message.contains("sk-ant"), || message.clone())?;
-    check(began.elapsed() < Duration::from_secs(60), || format!("it took {:?}", began.elapsed()))?;
+    check(began.elapsed() < Duration::from_mins(1), || format!("it took {:?}", began.elapsed()))?;
     let errors = seen.all("error");
     check(errors.len() == 1 && errors[0]["errorText"] == message.as_str(), || format!("{:?}", seen.chunks))?;
     check(!seen.text().contains("API Error"), || "the error is shown as text, too".to_owned())?;
@@ -194,6 +195,19 @@ async fn a_session_id_never_written(world: World) -> Outcome {
     let session = world.start(Some(resume)).await?;
     let again = next_is_well(&world, &session).await?;
     check(again.all("data-tackroom-notice").is_empty(), || format!("{:?}", again.chunks))
+}
+
+async fn stopped_in_mid_tool(world: World) -> Outcome {
+    let world = bypassing(world);
+    world.script([Reply::new([endless("call-1")])]);
+    let session = world.start(None).await?;
+    let running = session.begin("go", &uuid::Uuid::new_v4().to_string());
+    until_started(&world).await?;
+    let resume = session.agent.stop().await.map_err(|error| error.to_string())?;
+    check(world.is_empty().await, || "it left a process".to_owned())?;
+    running.finish().await?.expect(&SliceOutcome::Interrupted)?;
+    let session = world.start(resume).await?;
+    next_is_well(&world, &session).await.map(|_| ())
 }
 
 async fn destroyed_in_mid_tool(world: World) -> Outcome {

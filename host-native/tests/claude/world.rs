@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use crate::processes::{kill_all, processes_of};
 
 /// The longest that any one thing of a case may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What a case works with.
 pub(crate) struct World {

@@ -71,10 +71,11 @@ impl State {
         ResumeState::new(serde_json::to_string(self).expect("a state of strings and numbers is always JSON"))
     }
 
-    /// Gives the pause up. A call that the CLI keeps is remembered: it is asked about again and then denied.
+    /// Gives the pause up. A call that the CLI keeps, or may keep, is remembered: it is asked about again and then
+    /// denied.
     pub(super) fn give_up_pause(&mut self) {
+        self.abandoned |= self.deferred.is_some() || !self.pending.is_empty();
         self.pending.clear();
-        self.abandoned = self.deferred.is_some();
     }
 
     /// Forgets the pause.

@@ -38,9 +38,9 @@ pub(super) fn add(one: Usage, other: Usage) -> Usage {
 fn total(outcome: &Outcome) -> Usage {
     let mut usage = Usage::default();
     for tokens in outcome.models.iter().flat_map(|models| models.values()) {
-        let cached = tokens.cache_read_input_tokens.saturating_add(tokens.cache_creation_input_tokens);
-        usage.input_tokens = usage.input_tokens.saturating_add(tokens.input_tokens).saturating_add(cached);
-        usage.output_tokens = usage.output_tokens.saturating_add(tokens.output_tokens);
+        let cached = tokens.cache_read.saturating_add(tokens.cache_creation);
+        usage.input_tokens = usage.input_tokens.saturating_add(tokens.input).saturating_add(cached);
+        usage.output_tokens = usage.output_tokens.saturating_add(tokens.output);
     }
     usage.total_tokens = usage.input_tokens.saturating_add(usage.output_tokens);
     usage.cost_micro_usd = outcome.total_cost_usd.as_ref().and_then(|raw| micros(raw.get())).unwrap_or(0);

@@ -52,11 +52,11 @@ pub(super) enum Verdict {
 
 impl Actor {
     /// The hook before a call.
-    pub(super) fn hook(&mut self, request_id: String, ask: ToolAsk) {
+    pub(super) fn hook(&mut self, request_id: String, ask: &ToolAsk) {
         if self.deferring.is_some() {
             return self.send(outgoing::hook_deny(&request_id, super::defer::NOT_DECIDED));
         }
-        let (call, mode, subagent) = (call_of(&ask), self.mode(&ask), ask.subagent);
+        let (call, mode, subagent) = (call_of(ask), self.mode(ask), ask.subagent);
         if self.is_leftover() {
             return self.decide(&request_id, Via::Hook, &call, given_up());
         }
@@ -78,8 +78,8 @@ impl Actor {
     }
 
     /// The question whether a call may run.
-    pub(super) fn permission(&mut self, request_id: String, ask: ToolAsk) {
-        let (call, mode, subagent) = (call_of(&ask), self.mode(&ask), ask.subagent);
+    pub(super) fn permission(&mut self, request_id: String, ask: &ToolAsk) {
+        let (call, mode, subagent) = (call_of(ask), self.mode(ask), ask.subagent);
         self.active.remove(&call.id);
         if let Some(verdict) = self.verdicts.get(&call.id).cloned() {
             return self.decide(&request_id, Via::Permission, &call, verdict);

@@ -25,8 +25,13 @@ pub(super) struct Leaving {
 }
 
 impl Actor {
-    /// Nobody answered in time: the process is let go, if its calls can be kept without it.
-    pub(super) async fn let_go(&mut self) {
+    /// Nobody answered in time: the process is let go, if its calls can be kept without it. One that was told to give
+    /// its calls up and did not is killed.
+    pub(super) async fn hold_ended(&mut self) {
+        if !self.interrupts.is_empty() {
+            self.kill().await;
+            return self.idle_now();
+        }
         if self.can_defer() {
             self.begin_deferral();
         }
@@ -87,7 +92,7 @@ impl Actor {
     }
 
     /// Gives up a pause that no slice is waiting in.
-    pub(super) async fn give_up_pause(&mut self, reply: oneshot::Sender<Result<(), AgentError>>) {
+    pub(super) fn give_up_pause(&mut self, reply: oneshot::Sender<Result<(), AgentError>>) {
         if !self.held.is_empty() && self.cli.is_some() {
             self.hold_until = Some(Instant::now() + self.grace());
             self.parts.state.clear_pause();
@@ -108,10 +113,10 @@ impl Actor {
     pub(super) async fn stop(&mut self, reply: oneshot::Sender<Result<Option<ResumeState>, AgentError>>) {
         self.stops.push(reply);
         if self.slice.is_some() {
-            return match self.slice.as_ref().is_some_and(|slice| slice.sent) {
-                true => self.cut(Instant::now(), None),
-                false => self.stop_unsent().await,
-            };
+            if self.slice.as_ref().is_some_and(|slice| slice.sent) {
+                return self.cut(Instant::now(), None);
+            }
+            return self.stop_unsent().await;
         }
         self.stop_idle().await;
     }

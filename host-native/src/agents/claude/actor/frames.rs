@@ -16,7 +16,7 @@ impl Actor {
                 if let Some(slice) = &mut self.slice {
                     slice.last_sign = Instant::now();
                 }
-                self.frame(frame).await;
+                self.frame(frame);
             }
             Incoming::Broken(words) => {
                 self.kill().await;
@@ -26,7 +26,7 @@ impl Actor {
         }
     }
 
-    async fn frame(&mut self, frame: Frame) {
+    fn frame(&mut self, frame: Frame) {
         match frame {
             Frame::Init => self.turn_began(),
             Frame::Stream(stream) => {
@@ -43,10 +43,10 @@ impl Actor {
                     self.verdicts.remove(&id);
                 }
             }
-            Frame::Result(outcome) => self.result(*outcome).await,
+            Frame::Result(outcome) => self.result(&outcome),
             Frame::Ask(ask) => match ask.kind {
-                AskKind::Hook(tool) => self.hook(ask.request_id, tool),
-                AskKind::Permission(tool) => self.permission(ask.request_id, tool),
+                AskKind::Hook(tool) => self.hook(ask.request_id, &tool),
+                AskKind::Permission(tool) => self.permission(ask.request_id, &tool),
                 AskKind::Unknown { subtype } => self.send(outgoing::refuse(&ask.request_id, &subtype)),
             },
             Frame::Cancel { request_id } => self.held.retain(|held| held.request_id != request_id),
@@ -77,7 +77,7 @@ impl Actor {
         self.shown(|translator| translator.assistant(message));
     }
 
-    async fn result(&mut self, outcome: Outcome) {
+    fn result(&mut self, outcome: &Outcome) {
         if let Some(launch) = &mut self.launch
             && outcome.is_error
         {
@@ -86,15 +86,15 @@ impl Actor {
         }
         if self.giving_up.take().is_some() {
             self.parts.state.clear_pause();
-            let used = self.meter.since_last(&outcome);
+            let used = self.meter.since_last(outcome);
             self.parts.state.carried = crate::agents::claude::usage::add(self.parts.state.carried, used);
             self.active.clear();
             return self.proceed();
         }
         if self.deferring.is_some() {
-            return self.deferred(&outcome);
+            return self.deferred(outcome);
         }
-        self.turn_over(&outcome);
+        self.turn_over(outcome);
     }
 
     async fn closed(&mut self) {

@@ -33,9 +33,11 @@ impl Actor {
             return;
         }
         if self.cli.is_some() {
-            return if self.launch.is_none() {
-                self.proceed()
-            };
+            // While it is being launched, its answer goes on from here.
+            if self.launch.is_none() {
+                self.proceed();
+            }
+            return;
         }
         let resumed = self.parts.saved || self.parts.state.prompted;
         self.launch(resumed, false).await;

@@ -170,10 +170,7 @@ impl Actor {
 
     /// Puts chunks on their way; with none left, delivers the end of the slice.
     fn flush(&mut self) -> Option<Sending> {
-        let slice = match (&self.ending, &self.slice) {
-            (Some((slice, _)), _) | (None, Some(slice)) => slice,
-            (None, None) => return None,
-        };
+        let ((Some((slice, _)), _) | (None, Some(slice))) = (&self.ending, &self.slice) else { return None };
         if self.ending.is_none() {
             self.outbox.extend(self.translator.take());
         }
@@ -222,7 +219,7 @@ impl Actor {
         }
         if passed(self.hold_until) {
             self.hold_until = None;
-            return self.let_go().await;
+            return self.hold_ended().await;
         }
         if passed(self.giving_up.as_ref().map(|giving_up| giving_up.deadline)) {
             self.giving_up = None;

@@ -100,9 +100,10 @@ impl Actor {
         }
         if self.held.is_empty() || self.deferring.is_some() {
             self.todo = Some(Todo::Answers { answers, deadline: None });
-            return if self.deferring.is_none() {
-                self.ensure_process().await
-            };
+            if self.deferring.is_none() {
+                self.ensure_process().await;
+            }
+            return;
         }
         self.hold_until = None;
         self.answer_held(&answers);
@@ -172,6 +173,7 @@ impl Actor {
         let used = self.meter.since_last(outcome);
         self.active.clear();
         self.held.clear();
+        self.hold_until = None;
         let Some(slice) = &mut self.slice else {
             self.parts.state.carried = usage::add(self.parts.state.carried, used);
             return self.idle_now();
@@ -235,6 +237,7 @@ impl Actor {
 
     fn end(&mut self, outcome: SliceOutcome) {
         let Some(mut slice) = self.slice.take() else { return };
+        self.todo = None;
         self.outbox.extend(self.translator.take());
         let end = SliceEnd {
             outcome,
@@ -268,7 +271,7 @@ impl Actor {
             self.interrupt_unsent().await;
             let _ = reply.send(Ok(()));
         } else if !self.held.is_empty() || self.deferring.is_some() || !self.parts.state.pending.is_empty() {
-            self.give_up_pause(reply).await;
+            self.give_up_pause(reply);
         } else {
             let _ = reply.send(Ok(()));
         }

@@ -178,16 +178,20 @@ pub(in super::super) struct DeferredCall {
 
 /// Tokens of one model.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(default)]
 pub(in super::super) struct Tokens {
     /// Read anew.
-    pub input_tokens: u64,
+    #[serde(rename = "inputTokens")]
+    pub input: u64,
     /// Written.
-    pub output_tokens: u64,
+    #[serde(rename = "outputTokens")]
+    pub output: u64,
     /// Read from a cache.
-    pub cache_read_input_tokens: u64,
+    #[serde(rename = "cacheReadInputTokens")]
+    pub cache_read: u64,
     /// Written to a cache.
-    pub cache_creation_input_tokens: u64,
+    #[serde(rename = "cacheCreationInputTokens")]
+    pub cache_creation: u64,
 }
 
 /// A question of the CLI that stays open until it is answered.
