@@ -224,8 +224,7 @@ async fn mcp_servers_and_a_working_directory(mut world: World) -> Outcome {
     std::fs::create_dir_all(world.directory.join("work/inner")).map_err(|error| error.to_string())?;
     world.settings.working_directory = Some("inner".into());
     let says = world.directory.join("work/mcp-started.txt");
-    let server =
-        json!({"command": "/bin/sh", "args": ["-c", format!("echo yes > {}; cat > /dev/null", says.display())]});
+    let server = json!({"command": "/bin/sh", "args": ["-c", format!("echo yes > {}", says.display())]});
     world.settings.mcp_servers = Some(json!({ "files": server }).to_string());
     world.script([Reply::new([write("call-1", "a.txt")]), Reply::text("Done.")]);
     let session = world.start(None).await?;

@@ -27,6 +27,7 @@ pub(crate) fn all() -> Vec<Case> {
         case!(killed_again_after_a_deferral),
         case!(parallel_calls_held_and_deferred),
         case!(a_second_call_behind_a_deferred_one),
+        case!(killed_after_an_allowed_call_ran),
         case!(a_pause_given_up_while_held),
         case!(a_pause_given_up_after_its_deferral),
     ]
@@ -164,6 +165,24 @@ async fn a_second_call_behind_a_deferred_one(mut world: World) -> Outcome {
     let seen = session.answer(vec![answer(&seen, "call-3", "Bash", allow())]).await?.expect(&SliceOutcome::Finished)?;
     check(seen.text() == "Done.", || seen.text())?;
     check(world.file("b.txt").as_deref() == Some("ran\n"), || format!("{:?}", world.file("b.txt")))
+}
+
+async fn killed_after_an_allowed_call_ran(mut world: World) -> Outcome {
+    let command = "echo ran >> a.txt; while :; do sleep 1; done";
+    let (session, seen) = defer(&mut world, Step::tool("call-1", "Bash", json!({"command": command}))).await?;
+    let answers = vec![answer(&seen, "call-1", "Bash", allow())];
+    let (slice, ()) = tokio::join!(session.answer(answers), async {
+        while world.file("a.txt").is_none() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        world.crash().await;
+    });
+    let failed = slice?;
+    check(matches!(failed.end.outcome, SliceOutcome::Failed { alive: true, .. }), || format!("{:?}", failed.end))?;
+    world.script([Reply::text("Next.")]);
+    let next = session.prompt("next").await?.expect(&SliceOutcome::Finished)?;
+    check(next.text() == "Next.", || format!("{:?}", next.chunks))?;
+    check(world.file("a.txt").as_deref() == Some("ran\n"), || format!("{:?}", world.file("a.txt")))
 }
 
 async fn a_pause_given_up_while_held(world: World) -> Outcome {

@@ -167,7 +167,9 @@ impl Actor {
         }
         self.translator.known_call(&call.id);
         let verdict = self.verdict(&answer, call);
-        self.parts.state.clear_pause();
+        // The CLI keeps the call until its turn is over. Should it die before that and ask once more, it is denied.
+        self.parts.state.pending.clear();
+        self.parts.state.deferred = Some(call.id.clone());
         self.now_sent(None);
         Some(verdict)
     }

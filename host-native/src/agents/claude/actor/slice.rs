@@ -179,6 +179,7 @@ impl Actor {
             return self.idle_now();
         };
         slice.usage = usage::add(slice.usage, used);
+        self.parts.state.clear_pause();
         if slice.cutting.is_some() {
             return self.end_cut();
         }
@@ -190,7 +191,6 @@ impl Actor {
             // What a command of the CLI itself answers comes in the model's name and is not streamed.
             self.translator.whole_text(&text);
         }
-        self.parts.state.clear_pause();
         self.translator.finish(false);
         self.end(SliceOutcome::Finished);
     }
