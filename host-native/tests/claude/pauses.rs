@@ -26,6 +26,7 @@ pub(crate) fn all() -> Vec<Case> {
         case!(killed_with_an_ask_open_then_told_in_words),
         case!(killed_again_after_a_deferral),
         case!(parallel_calls_held_and_deferred),
+        case!(a_subagents_call_held),
         case!(a_second_call_behind_a_deferred_one),
         case!(killed_after_an_allowed_call_ran),
         case!(a_pause_given_up_while_held),
@@ -149,6 +150,26 @@ async fn parallel_calls_held_and_deferred(mut world: World) -> Outcome {
     let kept = ["call-1", "call-2"].map(|call| world.read_by_model(call).unwrap_or_default());
     let words = |words: &str| kept.iter().filter(|read| read.contains(words)).count();
     check(words("no network") == 1 && words("not decided yet") == 1, || format!("the model read {kept:?}"))
+}
+
+async fn a_subagents_call_held(mut world: World) -> Outcome {
+    world.options = world.options.clone().hold(SHORT_HOLD);
+    let agent = json!({"description": "inner", "prompt": "write", "subagent_type": "general-purpose"});
+    world.script([
+        Reply::tool("call-1", "Agent", agent),
+        Reply::new([write("call-2", "a.txt")]),
+        Reply::text("Inner done."),
+        Reply::text("Outer done."),
+    ]);
+    let session = world.start(None).await?;
+    let seen = session.prompt("go").await?.expect(&SliceOutcome::Paused)?;
+    let asked = seen.all("tool-approval-request");
+    check(asked.len() == 1 && asked[0]["toolCallId"] == "call-2", || format!("{:?}", seen.chunks))?;
+    // A subagent's call cannot be deferred: it stays open past the hold.
+    tokio::time::sleep(SHORT_HOLD * 3).await;
+    let done = session.answer(vec![answer(&seen, "call-2", "Bash", allow())]).await?.expect(&SliceOutcome::Finished)?;
+    check(done.text() == "Outer done." && done.end.not_taken.is_empty(), || format!("{done:?}"))?;
+    check(world.file("a.txt").as_deref() == Some("ran\n"), || format!("{:?}", world.file("a.txt")))
 }
 
 async fn a_second_call_behind_a_deferred_one(mut world: World) -> Outcome {

@@ -54,7 +54,10 @@ impl ClaudeOptions {
             grace: Duration::from_secs(5),
             max_line: 16 << 20,
         };
-        options.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").env("DISABLE_AUTOUPDATER", "1").max_retries(1)
+        // Tasks in the background would begin turns that nobody asked for.
+        let switches =
+            ["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER", "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"];
+        switches.into_iter().fold(options, |options, name| options.env(name, "1")).max_retries(1)
     }
 
     /// Sets a variable of the agent's environment. The value is treated as a secret.

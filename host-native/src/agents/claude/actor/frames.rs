@@ -17,6 +17,10 @@ impl Actor {
                     slice.last_sign = Instant::now();
                 }
                 self.frame(frame);
+                if self.slice.is_none() && self.parts.state.pending.is_empty() {
+                    // What comes outside a turn and its pauses belongs to no message.
+                    drop(self.translator.take());
+                }
             }
             Incoming::Broken(words) => {
                 self.kill().await;
