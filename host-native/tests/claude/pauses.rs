@@ -193,7 +193,7 @@ async fn killed_after_an_allowed_call_ran(mut world: World) -> Outcome {
     let (session, seen) = defer(&mut world, Step::tool("call-1", "Bash", json!({"command": command}))).await?;
     let answers = vec![answer(&seen, "call-1", "Bash", allow())];
     let (slice, ()) = tokio::join!(session.answer(answers), async {
-        while world.file("a.txt").is_none() {
+        while world.file("a.txt").as_deref() != Some("ran\n") {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         world.crash().await;
