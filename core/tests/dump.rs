@@ -1,5 +1,6 @@
 //! Writes folded and settled messages for `tests/ai-package/check.mjs`, which holds them against the package itself.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 

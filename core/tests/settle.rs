@@ -1,5 +1,6 @@
 //! What is kept: settled messages are valid, finished ones show nothing as running, and chunks rebuild them.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 
