@@ -1,4 +1,12 @@
 //! The Rust host of tackroom: it runs the engine and the adapters around it. It never takes a decision that the
 //! engine takes, and its adapters never call each other.
 
+pub mod agents;
+mod driver;
+pub mod engine;
+pub mod manager;
 pub mod ports;
+pub mod sandboxes;
+pub mod stores;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

@@ -13,8 +13,8 @@ pub use agent::{
     SliceOutcome, StartAgent, StartedAgent, TurnSink,
 };
 pub use record::{
-    Decision, MessageRecord, PendingInput, PendingKind, SessionRecord, SessionSettings, SessionSummary, Status, TurnError,
-    Usage,
+    AuditRecord, Decision, MessageRecord, PendingInput, PendingKind, SessionRecord, SessionSettings, SessionSummary,
+    Status, Stopping, TurnError, Usage,
 };
 pub use sandbox::{
     Command, CommandOutput, Endpoint, Exit, Lease, Process, Sandbox, SandboxError, SandboxLease, Sandboxes,

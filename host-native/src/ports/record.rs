@@ -160,7 +160,8 @@ pub struct SessionSummary {
     pub created_at_ms: u64,
     /// Milliseconds since the Unix epoch; a change of metadata does not count.
     pub updated_at_ms: u64,
-    /// When it was suspended, milliseconds since the Unix epoch on the store's clock; only while suspended.
+    /// When it was suspended, milliseconds since the Unix epoch on the store's clock; only while suspended. The store
+    /// stamps it with the first write that says `suspended` and takes no notice of what writes say here.
     pub suspended_at_ms: Option<u64>,
     /// Turns that reached their end.
     pub turns: u64,
@@ -174,6 +175,41 @@ pub struct SessionSummary {
     pub message_count: u32,
     /// The turn under way or paused.
     pub turn: Option<String>,
+    /// The revision of the session: raised by every write.
+    pub revision: u64,
+    /// The revision of the metadata: raised by every change of them.
+    pub metadata_revision: u64,
+    /// What is under way to end the turn or the session. Of a running host alone: stores keep nothing of it.
+    pub stopping: Option<Stopping>,
+    /// Whether a write has failed and is being tried again. Of a running host alone: stores keep nothing of it.
+    pub degraded: bool,
+}
+
+/// What is under way to end a turn or a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stopping {
+    /// The turn is being cut short.
+    Interrupt,
+    /// The session is being suspended.
+    Suspend,
+    /// The session is being closed.
+    Close,
+    /// The session is being closed and forgotten.
+    Delete,
+}
+
+/// A line of a session's audit log: who answered what, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditRecord {
+    /// Its place in the session's log, from zero.
+    pub seq: u64,
+    /// Milliseconds since the Unix epoch.
+    pub at_ms: u64,
+    /// The entry, a JSON object: `turn`, `approvalId`, `toolCallId`, `toolName`, `who` (`person`, `approver`, `kept` or
+    /// `engine`), `name` (of the person), `verdict` (`allow`, `deny`, `result`, `interrupted`, `outcome-unknown`),
+    /// `reason`, `rule`.
+    pub json: String,
 }
 
 /// One message as it is kept.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::record::{MessageRecord, SessionRecord, SessionSummary, Status};
+use super::record::{AuditRecord, MessageRecord, SessionRecord, SessionSummary, Status};
 use super::secret::ResumeState;
 
 /// Who holds a session once a write is done.
@@ -43,10 +43,13 @@ pub struct Save {
     pub summary: SessionSummary,
     /// The engine's own notes on the session, JSON text; opaque, not secret, never shown.
     pub engine_state: String,
-    /// Messages to append or to put in the place of those with the same index.
+    /// Messages to append or to put in the place of those with the same index, in order: one that would leave a gap is
+    /// [`StoreError::Invalid`].
     pub messages: Vec<MessageRecord>,
     /// Index of the first message that [`Store::claim`] has to give back.
     pub tail_from: u32,
+    /// Lines to append to the session's audit log, in order. One whose `seq` is kept already is left out.
+    pub audit: Vec<AuditRecord>,
     /// The resume state.
     pub resume: ResumeChange,
     /// Who holds the session afterwards.
@@ -84,7 +87,8 @@ pub struct Claimed {
 pub struct ListQuery {
     /// Only these statuses; all where empty.
     pub statuses: Vec<Status>,
-    /// Only sessions whose metadata has, at its top level, each of these keys with this value (JSON text).
+    /// Only sessions whose metadata has, at its top level, each of these keys with this value (JSON text): a string, a
+    /// number, a boolean or null. Numbers are equal by value. At most 16.
     pub metadata: Vec<(String, String)>,
     /// At most this many, 1 to 500.
     pub limit: u32,
@@ -145,7 +149,7 @@ pub enum StoreError {
         /// Who holds it.
         owner: String,
     },
-    /// A cursor or a filter that cannot be read.
+    /// A cursor or a filter that cannot be read, or a write that no store could keep.
     #[error("{0}")]
     Invalid(String),
     /// The store cannot do it now; trying again may help. Nothing was half-written.
@@ -166,17 +170,35 @@ pub trait Store: Send + Sync + 'static {
     async fn save(&self, save: Save) -> Result<(), StoreError>;
 
     /// Claims up to `limit` sessions recorded live whose owner is `owner` or whose lease has run out, raising each
-    /// generation.
-    async fn claim_live(&self, owner: &str, lease_ms: u64, limit: u32) -> Result<Claimed, StoreError>;
+    /// generation. They come in the order of their ids, those after `after` alone: the last id of one page asks for the
+    /// next, so that a page never claims again what the page before gave.
+    async fn claim_live(
+        &self,
+        owner: &str,
+        lease_ms: u64,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Claimed, StoreError>;
 
-    /// Loads one session and claims it, raising its generation. `None` when there is no such session.
+    /// Loads one session and claims it, raising its generation. `None` when there is no such session;
+    /// [`StoreError::Held`] while the lease of another host has not run out.
     async fn claim(&self, session: &str, owner: &str, lease_ms: u64) -> Result<Option<StoredSession>, StoreError>;
 
-    /// Extends the leases of these sessions, given with their generations. Answers with those held by another now.
+    /// Extends the leases of these sessions, given with their generations. Answers with those held by another now;
+    /// one that is held by nobody, or is not kept, is left as it is and not named.
     async fn renew(&self, owner: &str, lease_ms: u64, sessions: &[(String, u64)]) -> Result<Vec<String>, StoreError>;
 
     /// Reads one session with its messages, claiming nothing.
     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, StoreError>;
+
+    /// Reads a session's audit log, oldest first: at most `limit` lines whose `seq` is above `after_seq`. None where
+    /// there is no such session.
+    async fn audit(
+        &self,
+        session: &str,
+        after_seq: Option<u64>,
+        limit: u32,
+    ) -> Result<Vec<AuditRecord>, StoreError>;
 
     /// Reads one page of sessions.
     async fn list(&self, query: &ListQuery) -> Result<ListPage, StoreError>;

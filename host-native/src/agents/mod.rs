@@ -1,0 +1,3 @@
+//! Coding agents: adapters of the [`Agent`](crate::ports::Agent) port.
+
+pub mod scripted;

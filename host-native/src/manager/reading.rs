@@ -1,0 +1,3 @@
+//! What callers read of sessions.
+
+pub use crate::ports::{ListPage, ListQuery, SessionRecord, SessionSummary};

@@ -1,0 +1,4 @@
+//! Where agents work: adapters of the [`Sandboxes`](crate::ports::Sandboxes) port.
+
+#[cfg(all(feature = "local", target_os = "linux"))]
+pub mod local;

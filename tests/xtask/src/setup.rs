@@ -1,0 +1,4 @@
+//! s
+pub(crate) fn run() -> anyhow::Result<()> {
+    Ok(())
+}

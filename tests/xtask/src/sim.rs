@@ -1,0 +1,4 @@
+//! s
+pub(crate) fn run(_seed: Option<u64>) -> anyhow::Result<()> {
+    Ok(())
+}
