@@ -355,10 +355,8 @@ impl Engine {
     fn due_timer(&mut self, key: TimerKey) {
         match key {
             TimerKey::Effect(effect) => self.overdue(effect),
-            TimerKey::Slot(lease) => {
-                self.cx.orphans.remove(&lease);
-                self.cx.free_slot(lease);
-            }
+            // A lease that still comes is given back all the same.
+            TimerKey::Slot(lease) => self.cx.free_slot(lease),
             TimerKey::Renew => self.renew(),
             TimerKey::Due => self.look_for_due(),
             TimerKey::Recover => self.claim_page(),
