@@ -71,6 +71,8 @@ pub struct ClaimLive {
     pub owner: String,
     /// How long the claims hold, in milliseconds on the store's clock.
     pub lease_ms: u64,
+    /// The last session of the page before: this page starts behind it, in the order of ids.
+    pub after: Option<String>,
     /// At most this many.
     pub limit: u32,
 }

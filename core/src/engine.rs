@@ -316,6 +316,12 @@ impl Engine {
 
     /// An answer to something given up: what it holds is given back.
     fn late(&mut self, effect: u64, outcome: &Outcome) {
+        // A claim made late is this host's own: it must not fence itself.
+        if let Outcome::Loaded(Some(stored)) = outcome
+            && let Some(session) = self.sessions.get_mut(&stored.summary.id)
+        {
+            session.generation = session.generation.max(stored.generation);
+        }
         let Some(orphan) = self.cx.orphans.remove(&effect) else { return };
         match (orphan, outcome) {
             (Orphan::Lease { session, keep }, Outcome::Acquired) => {
@@ -355,10 +361,8 @@ impl Engine {
     fn due_timer(&mut self, key: TimerKey) {
         match key {
             TimerKey::Effect(effect) => self.overdue(effect),
-            TimerKey::Slot(lease) => {
-                self.cx.orphans.remove(&lease);
-                self.cx.free_slot(lease);
-            }
+            // A lease that still comes is given back all the same.
+            TimerKey::Slot(lease) => self.cx.free_slot(lease),
             TimerKey::Renew => self.renew(),
             TimerKey::Due => self.look_for_due(),
             TimerKey::Recover => self.claim_page(),

@@ -26,6 +26,8 @@ pub(crate) struct Host {
     pub(crate) started: bool,
     pub(crate) ready: bool,
     failures: u32,
+    /// The last session claimed so far.
+    claimed_to: Option<String>,
     /// Sessions seen as suspended for too long, and when they were first seen so.
     due_since: BTreeMap<String, u64>,
     pub(crate) shutdown_overdue: bool,
@@ -43,8 +45,9 @@ impl Engine {
     /// Claims the next page of sessions that a crash left live.
     pub(crate) fn claim_page(&mut self) {
         let limits = &self.cx.config.limits;
+        let after = self.host.claimed_to.clone();
         let body =
-            ClaimLive { owner: self.cx.config.owner.clone(), lease_ms: limits.lease_ms, limit: limits.claim_page };
+            ClaimLive { after, owner: self.cx.config.owner.clone(), lease_ms: limits.lease_ms, limit: limits.claim_page };
         let timeout = limits.store_timeout_ms;
         self.cx.emit("", Kind::ClaimLive, timeout, EffectBody::ClaimLive(body));
     }
@@ -59,6 +62,9 @@ impl Engine {
             let at_ms = self.cx.in_ms(doubled.min(limits.retry_longest_ms));
             return self.cx.timers.set(TimerKey::Recover, at_ms);
         };
+        if let Some(last) = page.sessions.last() {
+            self.host.claimed_to = Some(last.summary.id.clone());
+        }
         for stored in page.sessions {
             self.take_in(stored);
         }

@@ -1,5 +1,7 @@
 //! The fold against what the `ai` package made of the same chunks.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use support::{cases, plain};

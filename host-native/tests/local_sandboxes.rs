@@ -1,4 +1,5 @@
 //! Local sandboxes with real processes: what runs in one ends whatever happens, and nothing leads out of its files.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(all(feature = "local", target_os = "linux"))]
 
 use std::collections::BTreeMap;
@@ -116,6 +117,18 @@ async fn descendants_die_by_kill_drop_suspend_close_and_shutdown() {
         assert_eq!(alive(&mark), [0; 0], "after shutdown, with {isolation}");
         assert_eq!(std::fs::read_dir(root.path().join("running")).unwrap().count(), 0);
     }
+}
+
+#[tokio::test]
+async fn a_namespace_ends_with_a_guard_that_is_killed() {
+    let Some(isolation) = isolations().into_iter().find(|isolation| *isolation != Isolation::Subreaper) else { return };
+    let root = tempfile::tempdir().unwrap();
+    let lease = open(root.path(), isolation).await.acquire("s1", false).await.unwrap();
+    let (mut process, mark) = start_escapes(&lease).await;
+    let guard = process.id().unwrap().to_string();
+    assert!(std::process::Command::new("kill").args(["-KILL", &guard]).status().unwrap().success());
+    assert_eq!(process.wait().await.unwrap().signal, Some(9));
+    until("descendants are gone", || alive(&mark).is_empty()).await;
 }
 
 #[tokio::test]
@@ -340,4 +353,25 @@ async fn many_commands_at_once_end_as_they_should() {
         result.unwrap();
     }
     assert!(sandboxes.acquire("s9", false).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_guard_does_not_hold_the_hosts_memory() {
+    const SIZE: usize = 64 * 1024 * 1024;
+    let mut ballast = vec![1_u8; SIZE];
+    for isolation in isolations() {
+        let root = tempfile::tempdir().unwrap();
+        let lease = open(root.path(), isolation).await.acquire("s1", false).await.unwrap();
+        let process = lease.sandbox().spawn(sh("sleep 1000")).await.unwrap();
+        let status = format!("/proc/{}/status", process.id().unwrap());
+        let anonymous = || {
+            let status = std::fs::read_to_string(&status).unwrap();
+            let line = status.lines().find(|line| line.starts_with("RssAnon")).unwrap();
+            line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap()
+        };
+        until("the guard is small", || anonymous() < 4096).await;
+        println!("a guard holds {} kB, with {isolation}", anonymous());
+    }
+    ballast.fill(2);
+    assert!(ballast.iter().all(|byte| *byte == 2));
 }

@@ -7,6 +7,7 @@ mod text;
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -238,20 +239,33 @@ pub(crate) fn is_array(text: &str) -> bool {
     kind_of(text) == Kind::Array
 }
 
+/// Up to this many fields are searched one by one.
+const FEW: usize = 16;
+
 /// The fields of a checked object as slices of it; see [`Json::fields`].
 pub(crate) fn fields_of(text: &str) -> Option<Vec<(String, &str)>> {
     if kind_of(text) != Kind::Object {
         return None;
     }
     let mut fields: Vec<(String, &str)> = Vec::new();
-    let mut places = alloc::collections::BTreeMap::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for (key, value) in scan::Entries::new(text) {
         let name = decode(key);
-        if let Some(&place) = places.get(&name) {
-            let slot: &mut (String, &str) = &mut fields[place];
-            slot.1 = value;
+        // Few names are looked through faster than they are indexed.
+        if fields.len() == FEW {
+            places = fields.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)).collect();
+        }
+        let known = if fields.len() < FEW {
+            fields.iter().position(|(seen, _)| *seen == name)
         } else {
-            places.insert(name.clone(), fields.len());
+            places.get(&name).copied()
+        };
+        if let Some(at) = known {
+            fields[at].1 = value;
+        } else {
+            if fields.len() >= FEW {
+                places.insert(name.clone(), fields.len());
+            }
             fields.push((name, value));
         }
     }
@@ -330,4 +344,5 @@ impl<'de> Deserialize<'de> for Json {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests;

@@ -223,14 +223,13 @@ fn value_end(bytes: &[u8], at: usize) -> usize {
                 continue;
             }
             b'{' | b'[' => depth += 1,
-            b'}' | b']' if depth == 0 => return at,
+            b',' | b'}' | b']' if depth == 0 => return at,
             b'}' | b']' => {
                 depth -= 1;
                 if depth == 0 {
                     return at + 1;
                 }
             }
-            b',' if depth == 0 => return at,
             _ if depth == 0 && is_space(byte) => return at,
             _ => {}
         }

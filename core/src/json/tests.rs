@@ -75,6 +75,13 @@ fn fields_and_items_are_found() {
     assert_eq!(seen, [("a", "2.0"), ("b", "null")]);
     let items = Json::parse("[1, \"]\\\"}\" , {\"x\": []}]").unwrap().items().unwrap();
     assert_eq!(items.iter().map(Json::as_str).collect::<Vec<_>>(), ["1", "\"]\\\"}\"", "{\"x\": []}"]);
+    let many: Vec<String> = (0..40).map(|at| alloc::format!("\"k{}\":{at},", at % 30)).collect();
+    let many = many.concat();
+    let many = Json::parse(&alloc::format!("{{{many}\"k29\":0}}")).unwrap().fields().unwrap();
+    assert_eq!(many.len(), 30);
+    for (name, value) in [("k0", "30"), ("k9", "39"), ("k10", "10"), ("k29", "0")] {
+        assert!(many.iter().any(|(seen, found)| seen == name && found.as_str() == value), "{name}");
+    }
     assert_eq!(json.field("b").map(|value| value.kind()), Some(Kind::Null));
     assert_eq!(json.canonical(), "{\"a\":[1,\"]\\\"}\",{\"x\":[]}],\"b\":null,\"a\":2.0}");
 }

@@ -16,6 +16,9 @@ pub(crate) const UNDELIVERED: u32 = 64;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Notes {
     pub(crate) v: u32,
+    /// The id of the write that carried these notes: tells whether a write of unknown outcome took effect.
+    #[serde(default)]
+    pub(crate) write: String,
     /// Whether the session's agent has ever started.
     #[serde(default)]
     pub(crate) started: bool,
@@ -52,6 +55,7 @@ impl Default for Notes {
     fn default() -> Self {
         Self {
             v: VERSION,
+            write: String::new(),
             started: false,
             metadata_revision: 1,
             audit_seq: 0,

@@ -4,11 +4,12 @@ use alloc::vec::Vec;
 
 use crate::cx::{Cx, Kind, Later};
 use crate::effect::{EffectBody, LoadSession, ResumeChange, Save};
-use crate::event::{Accepted, Audited, Event, StreamEnded};
+use crate::event::{Accepted, Audited, Event, StreamEnd, StreamEnded};
 use crate::input::{Failure, FailureKind};
 use crate::record::{StoredMessage, StoredSession};
 use crate::rejection::Rejection;
 use crate::session::Session;
+use crate::session::notes::Notes;
 use crate::session::writer::{Acknowledge, After, InFlight, Then, Undo};
 use crate::timers::TimerKey;
 
@@ -55,7 +56,7 @@ impl Session {
         self.writer.wanted = false;
         let afters = core::mem::take(&mut self.writer.afters);
         let effect = self.emit_save(cx, save.clone());
-        self.writer.in_flight = Some(InFlight { save, effect: Some(effect), afters });
+        self.writer.in_flight = Some(InFlight { save, effect: Some(effect), unknown: false, afters });
     }
 
     fn emit_save(&self, cx: &mut Cx, save: Save) -> u64 {
@@ -65,6 +66,7 @@ impl Session {
 
     fn build_save(&mut self, cx: &mut Cx) -> Save {
         let write_id = cx.write_id();
+        self.notes.write.clone_from(&write_id);
         let mut messages = core::mem::take(&mut self.writer.messages);
         messages.extend(self.answer_to_write());
         self.notes.turn = self.turn.as_ref().map(|turn| turn.noted());
@@ -144,11 +146,16 @@ impl Session {
             }
             After::Then(then) => self.then(cx, then),
             After::Reply(command) => cx.accept(command, self.summary(), None, false),
+            // A pause that was over before it became durable ends no stream: the next end does.
+            After::EndStream { turn, end: StreamEnd::Paused, .. }
+                if self.turn.as_ref().is_none_or(|now| now.id != turn || now.stream_open) => {}
             After::EndStream { turn, next_seq, end } => {
                 cx.event(Event::StreamEnded(StreamEnded { session: self.id.clone(), turn, end, next_seq }));
             }
             After::Release { keep } => self.release_lease(cx, keep),
             After::Discard => self.discard_sandbox(cx),
+            // The deletion is the last write.
+            After::Forget if self.writer.wanted => self.writer.afters.push(After::Forget),
             After::Forget => self.forget(cx),
         }
     }
@@ -166,12 +173,16 @@ impl Session {
     pub(crate) fn save_failed(&mut self, cx: &mut Cx, failure: Failure) {
         let Some(in_flight) = &mut self.writer.in_flight else { return };
         in_flight.effect = None;
+        let (first, unknown) = (in_flight.save.revision == 1, in_flight.unknown);
+        in_flight.unknown |= failure.kind != FailureKind::Broken;
         match failure.kind {
             FailureKind::Exists => self.already_there(cx),
+            // A session kept under this id is of a higher generation than a new one.
+            FailureKind::Fenced | FailureKind::Stale if first => self.already_there(cx),
             FailureKind::Fenced | FailureKind::Held | FailureKind::Stale => {
                 cx.later.push_back(Later::Fenced(self.id.clone()));
             }
-            FailureKind::Broken => {
+            FailureKind::Broken if !unknown => {
                 self.note_failure(cx, &failure.message);
                 self.take_back(cx, |_| true, &failure.message);
                 self.drop_write_or_retry(cx);
@@ -268,7 +279,16 @@ impl Session {
     pub(crate) fn read_back_done(&mut self, cx: &mut Cx, stored: Option<StoredSession>) {
         self.writer.settling = false;
         let Some(in_flight) = &self.writer.in_flight else { return };
-        let committed = stored.as_ref().is_some_and(|stored| stored.revision >= in_flight.save.revision);
+        let (write_id, revision) = (in_flight.save.write_id.clone(), in_flight.save.revision);
+        let last_write = |stored: &StoredSession| Notes::from_json(&stored.engine_state).map(|notes| notes.write);
+        let committed = stored.as_ref().is_some_and(|stored| last_write(stored).as_ref() == Some(&write_id));
+        let others = stored.as_ref().is_some_and(|stored| !committed && stored.revision >= revision);
+        if others && revision == 1 {
+            return self.already_there(cx);
+        }
+        if others {
+            return cx.later.push_back(Later::Fenced(self.id.clone()));
+        }
         if let Some(stored) = &stored {
             self.generation = self.generation.max(stored.generation);
         }

@@ -298,6 +298,9 @@ impl Session {
                 for command in commands {
                     cx.accept(command, self.summary(), None, false);
                 }
+                for command in self.writer.drain_commands() {
+                    cx.refuse(command, Rejection::NotFound(self.id.clone()));
+                }
                 cx.event(Event::SessionDeleted(self.id.clone()));
                 self.gone = true;
             }
@@ -317,6 +320,7 @@ impl Session {
         for command in self.drain_commands() {
             cx.refuse(command, Rejection::Unavailable(message.into()));
         }
+        cx.event(Event::SessionReleased(self.id.clone()));
         self.cancel_waiter(cx, message);
         let running = |turn: &Box<Turn>| match turn.state {
             TurnState::Running(effect) => Some(effect),
@@ -352,7 +356,6 @@ impl Session {
         self.runtime = Runtime::None;
         self.ending = None;
         self.gone = true;
-        cx.event(Event::SessionReleased(self.id.clone()));
     }
 
     /// The host is stopping.

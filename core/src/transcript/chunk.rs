@@ -1,12 +1,11 @@
 //! A chunk of a UI message stream: the three kinds that come by the thousand are typed, all others stay JSON text.
 
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
 use super::message::Bounds;
 use super::piece::Piece;
-use crate::json::{Json, JsonError, Kind, ObjectWriter, decode, fields_of, kind_of};
+use crate::json::{Json, JsonError, Kind, MAX_DEPTH, ObjectWriter, decode, fields_of, kind_of};
 
 /// A chunk of a UI message stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +88,7 @@ impl Chunk {
         if text.len() > bounds.max_chunk_bytes {
             return Err(ChunkError::TooLong(text.len(), bounds.max_chunk_bytes));
         }
-        Self::try_from(Json::parse_within(text, bounds.max_json_depth).map_err(ChunkError::NotJson)?)
+        Self::try_from(Json::parse_within(text, bounds.max_json_depth.min(MAX_DEPTH)).map_err(ChunkError::NotJson)?)
     }
 
     /// The chunk as JSON text, on one line if it came so.
@@ -132,7 +131,7 @@ impl Chunk {
     }
 
     /// A chunk of this type with these fields.
-    pub(crate) fn of(kind: &str, fields: Vec<(&str, Json)>) -> Self {
+    pub(crate) fn of(kind: &str, fields: &[(&str, Json)]) -> Self {
         let kind = Json::string(kind);
         let all = core::iter::once(("type", &kind)).chain(fields.iter().map(|(name, value)| (*name, value)));
         Self::Json(Json::object(all))

@@ -45,7 +45,15 @@ impl Value {
                 text.write(&mut out);
                 Some(Json::trusted(&out))
             }
-            Self::Partial { stream, len } => partial_json::repair(partial_text(streams, *stream, *len)),
+            Self::Partial { stream, len } => {
+                let text = partial_text(streams, *stream, *len);
+                if !ends_in_half(streams, *stream, *len) {
+                    return partial_json::repair(text);
+                }
+                let mut text = String::from(text);
+                text.push(char::REPLACEMENT_CHARACTER);
+                partial_json::repair(&text)
+            }
         }
     }
 }
@@ -53,6 +61,11 @@ impl Value {
 /// The text that a partial value stands for.
 pub(crate) fn partial_text(streams: &[Growing], stream: usize, len: usize) -> &str {
     streams.get(stream).and_then(|text| text.text().get(..len)).unwrap_or_default()
+}
+
+/// Whether half of a character stands at the end of that text: to the package it is a character like any other.
+fn ends_in_half(streams: &[Growing], stream: usize, len: usize) -> bool {
+    streams.get(stream).is_some_and(|text| text.high().is_some() && text.text().len() == len)
 }
 
 impl From<Json> for Value {
@@ -122,7 +135,8 @@ impl Fields {
 
     /// What the fields count for: names and values, with their quotes and separators.
     pub(crate) fn bytes(&self) -> usize {
-        2 + self.0.iter().map(|(name, value)| name.len() + 4 + value.bytes()).sum::<usize>()
+        let set = self.0.iter().filter(|(_, value)| *value != Value::Undefined);
+        2 + set.map(|(name, value)| name.len() + 4 + value.bytes()).sum::<usize>()
     }
 
     pub(crate) fn write(&self, out: String, streams: &[Growing]) -> String {

@@ -9,7 +9,7 @@ use super::fields::{Fields, Part, PartKind, Value};
 use super::message::{Bounds, Head, Message, Role};
 use super::reader::{is_bool, is_object, is_provider_metadata, is_string};
 use super::tool::ToolState;
-use crate::json::{Json, decode, fields_of, is_array, items_of};
+use crate::json::{Json, MAX_DEPTH, decode, fields_of, is_array, items_of};
 
 /// What folding may add to the depth of a chunk when its values come to stand in a message.
 const DEPTH_IN_MESSAGE: usize = 4;
@@ -101,7 +101,7 @@ impl Message {
         if text.len() > bounds.max_message_bytes {
             return Err(MessageError::TooLong(text.len(), bounds.max_message_bytes));
         }
-        let depth = bounds.max_json_depth + DEPTH_IN_MESSAGE;
+        let depth = bounds.max_json_depth.min(MAX_DEPTH) + DEPTH_IN_MESSAGE;
         let json = Json::parse_within(text, depth).map_err(MessageError::NotJson)?;
         let Some(fields) = fields_of(json.as_str()) else { return wrong("the whole", "an object") };
         let mut message = Self::new_within("", bounds);

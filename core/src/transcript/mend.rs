@@ -47,7 +47,7 @@ fn mend_json(message: &Message, json: &Json) -> Mend {
 }
 
 fn chunk_of(kind: &str, id: &str) -> Mend {
-    Mend { before: vec![Chunk::of(kind, vec![("id", Json::string(id))])], drop: false }
+    Mend { before: vec![Chunk::of(kind, &[("id", Json::string(id))])], drop: false }
 }
 
 fn is_open(message: &Message, flow: Flow, id: &str) -> bool {
@@ -71,5 +71,5 @@ fn denied(message: &Message, call_id: &str) -> Mend {
     if standing.verdict != Verdict::No || standing.output || standing.error {
         return Mend::default();
     }
-    Mend { before: vec![Chunk::of("tool-output-denied", vec![("toolCallId", Json::string(call_id))])], drop: true }
+    Mend { before: vec![Chunk::of("tool-output-denied", &[("toolCallId", Json::string(call_id))])], drop: true }
 }

@@ -41,16 +41,13 @@ fn merge_raw(base: &str, over: &str) -> Result<String, FoldError> {
         if !matches!(kind_of(base), Kind::Object | Kind::Array) {
             return Err(FoldError::Unmergeable(name, base.to_owned()));
         }
-        match places.get(&name) {
-            Some(&at) => {
-                let old: &mut String = &mut merged[at].1;
-                let both = kind_of(old) == Kind::Object && kind_of(&value) == Kind::Object;
-                *old = if both { merge_raw(old, &value)? } else { value };
-            }
-            None => {
-                places.insert(name.clone(), merged.len());
-                merged.push((name, value));
-            }
+        if let Some(&at) = places.get(&name) {
+            let old: &mut String = &mut merged[at].1;
+            let both = kind_of(old) == Kind::Object && kind_of(&value) == Kind::Object;
+            *old = if both { merge_raw(old, &value)? } else { value };
+        } else {
+            places.insert(name.clone(), merged.len());
+            merged.push((name, value));
         }
     }
     let mut writer = ObjectWriter::new(String::with_capacity(base.len() + over.len()));
@@ -61,6 +58,7 @@ fn merge_raw(base: &str, over: &str) -> Result<String, FoldError> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::merge;
     use crate::json::Json;
@@ -80,7 +78,7 @@ mod tests {
         );
         assert_eq!(merged(r#"{"a":{"x":1}}"#, r#"{"a":null}"#), r#"{"a":null}"#);
         assert_eq!(merged(r#"{"a":1}"#, r#"{"__proto__":1,"constructor":2,"prototype":3}"#), r#"{"a":1}"#);
-        assert_eq!(merged(r#"[1,2]"#, r#"{"1":3}"#), r#"{"0":1,"1":3}"#);
+        assert_eq!(merged("[1,2]", r#"{"1":3}"#), r#"{"0":1,"1":3}"#);
         assert_eq!(merged(r#"{"a":1}"#, "5"), r#"{"a":1}"#);
         assert_eq!(merged("5", r#"{"a":1}"#), "TypeError: Cannot use 'in' operator to search for 'a' in 5");
     }

@@ -77,6 +77,8 @@ pub(crate) enum Head {
 pub(crate) struct PartialCall {
     /// Which of the message's streams holds its text.
     pub(crate) stream: usize,
+    /// The part that its last piece changed.
+    pub(crate) part: Option<usize>,
     pub(crate) tool_name: String,
     pub(crate) dynamic: bool,
     pub(crate) title: Option<Json>,

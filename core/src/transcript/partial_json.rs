@@ -145,12 +145,10 @@ impl Fixer<'_> {
                 self.swap(State::TextUnicode);
             }
             (State::TextEscape, _) => self.leave(end),
-            (State::TextUnicode, _) => {
-                if found.is_ascii_hexdigit() {
-                    self.digits += 1;
-                    if self.digits == 4 {
-                        self.leave(end);
-                    }
+            (State::TextUnicode, _) if found.is_ascii_hexdigit() => {
+                self.digits += 1;
+                if self.digits == 4 {
+                    self.leave(end);
                 }
             }
             (State::Number, _) => self.number(found, end),

@@ -108,7 +108,7 @@ fn close_flows(message: &mut Message, injected: &mut Vec<Chunk>) {
     }
     open.sort_by_key(|(at, ..)| *at);
     for (_, flow, id) in open {
-        let chunk = Chunk::of(flow.end(), vec![("id", Json::string(&id))]);
+        let chunk = Chunk::of(flow.end(), &[("id", Json::string(&id))]);
         if fold_in(message, &chunk) {
             injected.push(chunk);
         }
@@ -132,9 +132,9 @@ fn goal(standing: Standing, ending: &Ending) -> Option<Goal> {
     let goal = match (standing.state, standing.verdict) {
         _ if done => return None,
         (_, Verdict::No) | (ToolState::OutputDenied, _) | (ToolState::OutputError, Verdict::Pending) => Goal::Denied,
-        (ToolState::OutputError, _) => Goal::Failed,
-        (ToolState::OutputAvailable, _) => Goal::Output,
-        (ToolState::ApprovalResponded, _) if standing.output => Goal::Output,
+        (ToolState::OutputAvailable | ToolState::ApprovalResponded, _) if standing.output => Goal::Output,
+        (ToolState::OutputAvailable, Verdict::Pending) => Goal::Denied,
+        (ToolState::OutputError | ToolState::OutputAvailable, _) => Goal::Failed,
         (ToolState::ApprovalResponded, _) if standing.error => Goal::Failed,
         (_, Verdict::Yes) if ending.is_over() => Goal::Failed,
         (_, Verdict::Yes) => Goal::Allowed,
@@ -169,44 +169,46 @@ fn ways(goal: Goal) -> &'static [&'static [Move]] {
 }
 
 fn is_reached(standing: Standing, goal: Goal) -> bool {
-    let state = match goal {
-        Goal::Denied => ToolState::OutputDenied,
-        Goal::Failed => ToolState::OutputError,
-        Goal::Output => ToolState::OutputAvailable,
-        Goal::Pending => ToolState::ApprovalRequested,
-        Goal::Allowed => ToolState::ApprovalResponded,
-        Goal::Waiting => ToolState::InputAvailable,
+    standing.is_valid() && is_near(standing, goal)
+}
+
+/// Whether the state and the verdict are those of the goal.
+fn is_near(standing: Standing, goal: Goal) -> bool {
+    let (state, verdicts): (_, &[Verdict]) = match goal {
+        Goal::Denied => (ToolState::OutputDenied, &[Verdict::No]),
+        Goal::Failed => (ToolState::OutputError, &[Verdict::None, Verdict::Yes]),
+        Goal::Output => (ToolState::OutputAvailable, &[Verdict::None, Verdict::Yes]),
+        Goal::Pending => (ToolState::ApprovalRequested, &[Verdict::Pending]),
+        Goal::Allowed => (ToolState::ApprovalResponded, &[Verdict::Yes]),
+        Goal::Waiting => (ToolState::InputAvailable, &[Verdict::None]),
     };
-    standing.is_valid() && standing.state == state
+    standing.state == state && verdicts.contains(&standing.verdict)
 }
 
 /// Brings a tool part to its goal, by chunks if any way leads there, else by changing it.
 fn reach(message: &mut Message, at: usize, goal: Goal, ending: &Ending, injected: &mut Vec<Chunk>) {
     let original = message.parts[at].clone();
     let bytes = message.bytes;
-    let mut kept = Kept::of(message, at, ending);
-    for way in ways(goal) {
-        let mut chunks = Vec::new();
-        let walked = way.iter().all(|step| {
-            let chunk = kept.chunk(*step);
-            let leads = leads_to(message, at, *step, &kept) && fold_in(message, &chunk);
-            chunks.push(chunk);
-            leads
-        });
-        if walked && is_reached(Standing::of(&message.parts[at], &message.streams), goal) {
-            injected.append(&mut chunks);
-            return;
+    let kept = Kept::of(message, at, ending);
+    // If no way leads to a valid part, the nearest: whoever follows sees the state and the verdict at least.
+    for fits in [is_reached, is_near] {
+        for way in ways(goal) {
+            let chunks: Vec<Chunk> = way.iter().map(|step| kept.chunk(*step)).collect();
+            let mut steps = way.iter().zip(&chunks);
+            let walked = steps.all(|(step, chunk)| leads_to(message, at, *step, &kept) && fold_in(message, chunk));
+            let standing = Standing::of(&message.parts[at], &message.streams);
+            if walked && fits(standing, goal) {
+                injected.extend(chunks);
+                if !standing.is_valid() {
+                    amend(message, at, goal, &kept);
+                }
+                return;
+            }
+            message.parts[at] = original.clone();
+            message.bytes = bytes;
         }
-        message.parts[at] = original.clone();
-        message.bytes = bytes;
     }
-    // The nearest that a chunk comes: whoever follows sees at least the state.
-    let nearest = kept.chunk(if goal == Goal::Denied { Move::Denied } else { Move::Error });
-    let shown = matches!(goal, Goal::Denied | Goal::Failed) && leads_to(message, at, Move::Denied, &kept);
-    if shown && fold_in(message, &nearest) {
-        injected.push(nearest);
-    }
-    amend(message, at, goal, &mut kept);
+    amend(message, at, goal, &kept);
 }
 
 /// Whether a chunk for this move changes this part and no other.
@@ -220,16 +222,19 @@ fn leads_to(message: &Message, at: usize, step: Move, kept: &Kept) -> bool {
 }
 
 /// Changes a part that no chunk reaches.
-fn amend(message: &mut Message, at: usize, goal: Goal, kept: &mut Kept) {
+fn amend(message: &mut Message, at: usize, goal: Goal, kept: &Kept) {
     let approved = match goal {
         Goal::Denied => Some(false),
         Goal::Failed | Goal::Output if kept.has_approval => Some(true),
         _ => None,
     };
-    let mut approval = kept.approval.clone();
+    let current = message.parts[at].fields.json("approval").and_then(Json::fields);
+    let mut approval = current.unwrap_or_else(|| kept.approval.clone());
     if let Some(approved) = approved {
-        approval.retain(|(name, _)| name != "approved");
-        approval.push(("approved".into(), Json::boolean(approved)));
+        match approval.iter_mut().find(|(name, _)| name == "approved") {
+            Some((_, value)) => *value = Json::boolean(approved),
+            None => approval.push(("approved".into(), Json::boolean(approved))),
+        }
     } else if goal == Goal::Pending {
         approval.retain(|(name, _)| name != "approved" && name != "reason");
     }
@@ -241,9 +246,12 @@ fn amend(message: &mut Message, at: usize, goal: Goal, kept: &mut Kept) {
         }
         if input_missing && goal != Goal::Failed {
             part.fields.set("input", kept.input.clone());
+            if part.fields.has("rawInput") {
+                part.fields.set("rawInput", Value::Undefined);
+            }
         }
-        for name in ["output", "errorText"] {
-            let stays = matches!((goal, name), (Goal::Output, "output") | (Goal::Failed, "errorText"));
+        for name in ["output", "preliminary", "errorText"] {
+            let stays = matches!((goal, name), (Goal::Output, "output" | "preliminary") | (Goal::Failed, "errorText"));
             if !stays && part.fields.has(name) {
                 part.fields.set(name, Value::Undefined);
             }
@@ -322,7 +330,7 @@ impl Kept {
                 if self.dynamic {
                     fields.push(("dynamic", Json::boolean(true)));
                 }
-                Chunk::of("tool-input-available", fields)
+                Chunk::of("tool-input-available", &fields)
             }
             Move::Request => {
                 let mut fields = vec![("approvalId", Json::string(&self.approval_id)), call];
@@ -336,7 +344,7 @@ impl Kept {
                         fields.push((chunk_name, value.clone()));
                     }
                 }
-                Chunk::of("tool-approval-request", fields)
+                Chunk::of("tool-approval-request", &fields)
             }
             Move::Allow | Move::Deny => {
                 let allow = step == Move::Allow;
@@ -346,17 +354,17 @@ impl Kept {
                 if self.says_why(allow) {
                     fields.push(("reason", reason.clone()));
                 }
-                Chunk::of("tool-approval-response", fields)
+                Chunk::of("tool-approval-response", &fields)
             }
             Move::Output => {
                 let mut fields = vec![call, ("output", self.output.clone().unwrap_or_else(Json::null))];
                 if let Some(preliminary) = &self.preliminary {
                     fields.push(("preliminary", preliminary.clone()));
                 }
-                Chunk::of("tool-output-available", fields)
+                Chunk::of("tool-output-available", &fields)
             }
-            Move::Error => Chunk::of("tool-output-error", vec![call, ("errorText", self.error.clone())]),
-            Move::Denied => Chunk::of("tool-output-denied", vec![call]),
+            Move::Error => Chunk::of("tool-output-error", &[call, ("errorText", self.error.clone())]),
+            Move::Denied => Chunk::of("tool-output-denied", &[call]),
         }
     }
 

@@ -27,12 +27,12 @@ pub fn unfold(message: &Message) -> Vec<Chunk> {
     if let Some(metadata) = &message.metadata {
         start.push(("messageMetadata", metadata.clone()));
     }
-    let mut unfolder = Unfolder { message, chunks: vec![Chunk::of("start", start)], next_id: 0 };
+    let mut unfolder = Unfolder { message, chunks: vec![Chunk::of("start", &start)], next_id: 0 };
     for (at, part) in message.parts.iter().enumerate() {
         match part.kind {
             PartKind::Text => unfolder.flow(at, part, Flow::Text),
             PartKind::Reasoning => unfolder.flow(at, part, Flow::Reasoning),
-            PartKind::StepStart => unfolder.chunks.push(Chunk::of("start-step", Vec::new())),
+            PartKind::StepStart => unfolder.chunks.push(Chunk::of("start-step", &[])),
             PartKind::StaticTool | PartKind::DynamicTool => unfolder.tool(part),
             PartKind::Data | PartKind::Other => unfolder.whole(part),
         }
@@ -47,7 +47,7 @@ struct Unfolder<'a> {
 }
 
 impl Unfolder<'_> {
-    fn push(&mut self, kind: &str, fields: Vec<(&str, Json)>) {
+    fn push(&mut self, kind: &str, fields: &[(&str, Json)]) {
         self.chunks.push(Chunk::of(kind, fields));
     }
 
@@ -78,7 +78,7 @@ impl Unfolder<'_> {
         if let Some(metadata) = part.fields.json("providerMetadata") {
             fields.push(("providerMetadata", metadata.clone()));
         }
-        self.push(flow.start(), fields);
+        self.push(flow.start(), &fields);
         if let Some(Value::Text(text)) = part.fields.get("text") {
             for piece in pieces(text) {
                 let id = id.clone();
@@ -89,15 +89,16 @@ impl Unfolder<'_> {
             }
         }
         if part.state() != "streaming" {
-            self.push(flow.end(), vec![("id", Json::string(&id))]);
+            self.push(flow.end(), &[("id", Json::string(&id))]);
         }
     }
 
     /// A part that one chunk makes.
     fn whole(&mut self, part: &Part) {
         let fields = part.fields.iter().filter(|(name, _)| *name != "type");
-        let values = fields.filter_map(|(name, value)| Some((name, value.to_json(self.streams())?)));
-        let chunk = Chunk::of(part.fields.text("type").unwrap_or_default(), values.collect());
+        let values: Vec<(&str, Json)> =
+            fields.filter_map(|(name, value)| Some((name, value.to_json(self.streams())?))).collect();
+        let chunk = Chunk::of(part.fields.text("type").unwrap_or_default(), &values);
         self.chunks.push(chunk);
     }
 
@@ -111,8 +112,13 @@ impl Unfolder<'_> {
         let failed_at_once = !has("input") && (unread || state == ToolState::OutputError && approval.is_none());
         // The package keeps the order in which fields first came.
         let place = |name: &str| part.fields.iter().position(|(key, _)| key == name);
-        let metadata_first = approval.is_none() || place("callProviderMetadata") < place("approval");
+        let said_again = streaming || state == ToolState::InputAvailable;
+        let can_follow = said_again || approval.is_some_and(|approval| approval.field("approved").is_some());
+        let metadata_first = approval.is_none() || !can_follow || place("callProviderMetadata") < place("approval");
         if failed_at_once && unread {
+            if has("title") || has("callProviderMetadata") && metadata_first {
+                self.input(part, true, metadata_first);
+            }
             self.input_error(part);
         } else {
             self.input(part, streaming || partial, metadata_first);
@@ -132,15 +138,15 @@ impl Unfolder<'_> {
                 self.result(part);
             }
             self.response(part, approval, metadata_first);
-            if streaming || state == ToolState::InputAvailable {
-                self.input(part, streaming, false);
+            if said_again {
+                self.input(part, streaming, !metadata_first);
             }
         }
         if state.is_final() && !(failed_at_once && unread && approval.is_none() && state == ToolState::OutputError) {
             self.result(part);
         }
         if state == ToolState::OutputDenied {
-            self.push("tool-output-denied", vec![("toolCallId", Json::string(part.call_id()))]);
+            self.push("tool-output-denied", &[("toolCallId", Json::string(part.call_id()))]);
         }
     }
 
@@ -168,11 +174,11 @@ impl Unfolder<'_> {
         match input {
             Some(value) if !streaming => {
                 fields.push(("input", value.to_json(self.streams()).unwrap_or_else(Json::null)));
-                self.push("tool-input-available", fields);
+                self.push("tool-input-available", &fields);
             }
-            None => self.push("tool-input-start", fields),
+            None => self.push("tool-input-start", &fields),
             Some(value) => {
-                self.push("tool-input-start", fields);
+                self.push("tool-input-start", &fields);
                 let text = match value {
                     Value::Partial { stream, len } => {
                         let whole = self.streams().get(*stream).filter(|text| text.text().len() == *len);
@@ -198,7 +204,7 @@ impl Unfolder<'_> {
         if let Some(metadata) = read("resultProviderMetadata") {
             fields.push(("providerMetadata", metadata));
         }
-        self.push("tool-input-error", fields);
+        self.push("tool-input-error", &fields);
     }
 
     fn request(&mut self, part: &Part, approval: &Json) {
@@ -214,7 +220,7 @@ impl Unfolder<'_> {
                 fields.push((chunk_name, value));
             }
         }
-        self.push("tool-approval-request", fields);
+        self.push("tool-approval-request", &fields);
     }
 
     fn response(&mut self, part: &Part, approval: &Json, metadata_first: bool) {
@@ -226,7 +232,7 @@ impl Unfolder<'_> {
         if let Some(metadata) = part.fields.json("callProviderMetadata").filter(|_| !metadata_first) {
             fields.push(("providerMetadata", metadata.clone()));
         }
-        self.push("tool-approval-response", fields);
+        self.push("tool-approval-response", &fields);
     }
 
     fn emptied_result(&mut self, part: &Part) {
@@ -234,7 +240,7 @@ impl Unfolder<'_> {
         if let Some(metadata) = part.fields.json("resultProviderMetadata") {
             fields.push(("providerMetadata", metadata.clone()));
         }
-        self.push("tool-output-available", fields);
+        self.push("tool-output-available", &fields);
     }
 
     fn result(&mut self, part: &Part) {
@@ -255,7 +261,7 @@ impl Unfolder<'_> {
         if let Some(metadata) = read("resultProviderMetadata") {
             fields.push(("providerMetadata", metadata));
         }
-        self.push(kind, fields);
+        self.push(kind, &fields);
     }
 }
 

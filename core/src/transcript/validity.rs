@@ -18,6 +18,7 @@ pub(crate) enum Verdict {
 
 /// What decides whether a tool part is valid.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each says whether one field has a value")]
 pub(crate) struct Standing {
     pub(crate) state: ToolState,
     pub(crate) verdict: Verdict,

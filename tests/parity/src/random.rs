@@ -275,7 +275,7 @@ impl Dice {
     }
 
     /// More of what the agent of this slice says, without pushing it.
-    pub fn chunks(&mut self, slice: u64) -> Vec<tackroom_core::transcript::Chunk> {
+    pub fn chunks(&mut self, slice: u64) -> Vec<tackroom_core::input::Chunk> {
         self.talk.next(slice, &mut self.rng)
     }
 

@@ -3,8 +3,6 @@
 mod text;
 mod tool;
 
-use alloc::borrow::ToOwned as _;
-
 use super::chunk::Chunk;
 use super::error::{Applied, FoldError, Reach};
 use super::fields::{Part, Value};
@@ -43,8 +41,9 @@ impl Message {
             Chunk::ReasoningDelta { id, piece } => self.flow_delta(Flow::Reasoning, id, piece, None),
             Chunk::ToolInputDelta { tool_call_id, piece } => self.tool_input_delta(tool_call_id, piece),
             Chunk::Json(json) => {
-                let bound = self.bounds.max_json_depth;
-                if bound < MAX_DEPTH && json.depth() > bound {
+                let bound = self.bounds.max_json_depth.min(MAX_DEPTH);
+                // Each level takes two bytes at least, so short chunks need no look.
+                if bytes > 2 * bound && json.depth() > bound {
                     return Err(FoldError::ChunkTooDeep(bound));
                 }
                 self.apply_json(&Reader::new(json)?)
@@ -181,9 +180,4 @@ impl Message {
         self.metadata = Some(merged);
         Ok(WRITTEN)
     }
-}
-
-/// The type of a flow's chunk, for errors.
-pub(crate) fn owned(id: &str) -> alloc::string::String {
-    id.to_owned()
 }

@@ -1,9 +1,10 @@
 //! Text and reasoning: parts that open under an id, grow, and close.
 
+use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 
-use super::{WRITTEN, owned};
+use super::WRITTEN;
 use crate::json::Json;
 use crate::transcript::error::{Applied, FoldError};
 use crate::transcript::fields::{Part, Value};
@@ -82,7 +83,7 @@ impl Message {
         metadata: Option<Json>,
     ) -> Result<Applied, FoldError> {
         let at = self.open(flow).get(id).copied();
-        let at = at.ok_or_else(|| FoldError::NotOpen(flow.delta(), owned(id)))?;
+        let at = at.ok_or_else(|| FoldError::NotOpen(flow.delta(), id.to_owned()))?;
         if let Some(Value::Text(text)) = self.parts[at].fields.get_mut("text") {
             let before = text.bytes();
             text.push(piece);

@@ -1,8 +1,9 @@
 //! Tool calls: which part a chunk means, and how the package changes it.
 
+use alloc::borrow::ToOwned as _;
 use alloc::string::String;
 
-use super::{BOUNDARY, WRITTEN, owned};
+use super::{BOUNDARY, WRITTEN};
 use crate::json::{Json, fields_of};
 use crate::transcript::error::{Applied, FoldError};
 use crate::transcript::fields::{Fields, Part, PartKind, Value};
@@ -128,42 +129,48 @@ impl Message {
         self.update_input(kind_if(dynamic), &tool_name, &call_id, update)?;
         let stream = self.streams.len();
         self.streams.push(Growing::default());
-        self.partial.insert(call_id, PartialCall { stream, tool_name, dynamic, title, tool_metadata });
+        self.partial.insert(call_id, PartialCall { stream, part: None, tool_name, dynamic, title, tool_metadata });
         Ok(BOUNDARY)
     }
 
     pub(super) fn tool_input_delta(&mut self, call_id: &str, piece: &Piece) -> Result<Applied, FoldError> {
-        let call = self.partial.get(call_id).ok_or_else(|| FoldError::InputNotBegun(owned(call_id)))?;
-        let stream = call.stream;
-        let kind = kind_if(call.dynamic);
-        let at = self.input_part(call_id, kind);
-        if at.is_none() {
-            self.room_for_part()?;
-        }
-        let text = &mut self.streams[stream];
-        let before = text.bytes();
-        text.push(piece);
-        let len = text.text().len();
-        self.bytes = self.bytes + text.bytes() - before;
-        // Nothing but the input changes when the part was last changed by a piece of the same input.
-        if let Some(part) = at.and_then(|at| self.parts.get_mut(at)).filter(|part| part.state() == "input-streaming")
-            && let Some(Value::Partial { stream: same, len: end }) = part.fields.get_mut("input")
+        let call = self.partial.get(call_id).ok_or_else(|| FoldError::InputNotBegun(call_id.to_owned()))?;
+        let (stream, kind) = (call.stream, kind_if(call.dynamic));
+        // Nothing but the input changes when the part was last changed by a piece of the same input in the same step.
+        if let Some(at) = call.part.filter(|at| *at >= self.step)
+            && self.parts.get(at).is_some_and(|part| part.state() == "input-streaming")
+            && let Some(Value::Partial { stream: same, .. }) = self.parts[at].fields.get("input")
             && *same == stream
         {
-            *end = len;
+            let grown = self.grow(stream, piece);
+            self.parts[at].fields.set("input", grown);
             return Ok(WRITTEN);
         }
-        let Some(call) = self.partial.get(call_id) else { return Ok(WRITTEN) };
         let update = Update {
             state: "input-streaming",
-            input: Some(Value::Partial { stream, len }),
             title: call.title.clone(),
             tool_metadata: call.tool_metadata.clone(),
             ..Update::default()
         };
         let tool_name = call.tool_name.clone();
-        self.update_input(kind, &tool_name, call_id, update)?;
+        if self.input_part(call_id, kind).is_none() {
+            self.room_for_part()?;
+        }
+        let update = Update { input: Some(self.grow(stream, piece)), ..update };
+        let at = self.update_input(kind, &tool_name, call_id, update)?;
+        if let Some(call) = self.partial.get_mut(call_id) {
+            call.part = Some(at);
+        }
         Ok(WRITTEN)
+    }
+
+    /// Appends to an input that arrives in pieces, and gives what it is now.
+    fn grow(&mut self, stream: usize, piece: &Piece) -> Value {
+        let text = &mut self.streams[stream];
+        let before = text.bytes();
+        text.push(piece);
+        self.bytes = self.bytes + text.bytes() - before;
+        Value::Partial { stream, len: text.text().len() }
     }
 
     pub(super) fn tool_input_available(&mut self, chunk: &Reader<'_>) -> Result<Applied, FoldError> {

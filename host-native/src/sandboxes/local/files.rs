@@ -168,3 +168,24 @@ fn words(error: Errno) -> String {
 pub(super) fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
     open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_walk_of_old_kernels_follows_no_link_and_does_not_go_up() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("real")).unwrap();
+        std::fs::write(directory.path().join("real/file"), "x").unwrap();
+        std::os::unix::fs::symlink("real", directory.path().join("inner")).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", directory.path().join("real/outer")).unwrap();
+        let base = open_directory(directory.path()).unwrap();
+        let open = |path: &str| walk(&base, Path::new(path), OFlags::RDONLY).map(|_| ());
+        assert_eq!([open("real/file"), open("./real"), open("")], [Ok(()), Ok(()), Ok(())]);
+        assert_eq!(open("real/none"), Err(Errno::NOENT));
+        assert_eq!([open("../x"), open("real/../real/file"), open("/etc/passwd")], [Err(Errno::XDEV); 3]);
+        assert_eq!([open("inner/file"), open("inner")], [Err(Errno::NOTDIR), Err(Errno::LOOP)]);
+        assert_eq!(open("real/outer"), Err(Errno::LOOP));
+    }
+}

@@ -10,6 +10,7 @@
 )]
 
 use std::ffi::CStr;
+use std::hint::black_box;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -17,6 +18,7 @@ use std::os::unix::process::CommandExt;
 use libc::{c_int, pid_t};
 
 use super::isolation::Isolation;
+use super::memory::Parts;
 
 /// How many descriptors are looked at where the kernel (before 5.11) cannot treat all at once.
 const OLD_KERNEL_DESCRIPTORS: c_int = 4096;
@@ -27,6 +29,7 @@ pub(super) struct Guard {
     lifeline: OwnedFd,
     uid_map: Vec<u8>,
     gid_map: Vec<u8>,
+    spare: Parts,
     probe: bool,
 }
 
@@ -38,7 +41,7 @@ impl Guard {
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         let uid_map = format!("{uid} {uid} 1").into_bytes();
         let gid_map = format!("{gid} {gid} 1").into_bytes();
-        Self { isolation, lifeline, uid_map, gid_map, probe }
+        Self { isolation, lifeline, uid_map, gid_map, spare: Parts::of_this_process(), probe }
     }
 
     /// Puts the command under this guard.
@@ -63,10 +66,12 @@ impl Guard {
             check(libc::pipe2(status.as_mut_ptr(), libc::O_CLOEXEC))?;
             let child = fork()?;
             if child != 0 {
+                let spare = black_box(self.spare);
                 Keeper { child, namespace: self.isolation.is_namespace() }.keep(
                     self.lifeline.as_raw_fd(),
                     signals,
                     status[0],
+                    &spare,
                 );
             }
             check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
@@ -76,7 +81,8 @@ impl Guard {
                 }
                 let command = fork()?;
                 if command != 0 {
-                    init(command, status[1]);
+                    let spare = black_box(self.spare);
+                    init(command, status[1], &spare);
                 }
             }
             set_mask(false)?;
@@ -128,14 +134,16 @@ impl Keeper {
     /// Waits for the command's end or a reason to end it, ends what is left, and dies as the command did.
     ///
     /// # Safety
-    /// To be called once, in a forked process that runs nothing else: it closes every descriptor.
-    unsafe fn keep(&self, lifeline: RawFd, signals: RawFd, status: RawFd) -> ! {
+    /// To be called once, in a forked process that runs nothing else: it closes every descriptor and lets go of the
+    /// heap, so that everything it uses has to be on this stack.
+    unsafe fn keep(&self, lifeline: RawFd, signals: RawFd, status: RawFd, spare: &Parts) -> ! {
         // SAFETY: see above; every pointer below is to a local.
         unsafe {
             libc::dup2(lifeline, 0);
             libc::dup2(signals, 1);
             libc::dup2(status, 2);
             close_from(3);
+            let_go(spare);
             let mut ended = self.reap();
             while ended.is_none() && !woken_to_end() {
                 ended = self.reap();
@@ -194,11 +202,12 @@ impl Keeper {
 }
 
 /// The first process of a namespace: waits for everything in it, and ends with the command.
-unsafe fn init(command: pid_t, status_pipe: RawFd) -> ! {
+unsafe fn init(command: pid_t, status_pipe: RawFd, spare: &Parts) -> ! {
     // SAFETY: this process runs nothing else; the pointers are to locals.
     unsafe {
         libc::dup2(status_pipe, 0);
         close_from(1);
+        let_go(spare);
         loop {
             let mut status: c_int = 0;
             let pid = libc::waitpid(-1, &raw mut status, 0);
@@ -323,6 +332,19 @@ fn write_file(path: &CStr, content: &[u8]) -> io::Result<()> {
         let file = OwnedFd::from_raw_fd(check(libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC))?);
         let written = libc::write(file.as_raw_fd(), content.as_ptr().cast(), content.len());
         if written < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+/// Gives memory back that this process has no use for. `spare` has to be on the stack, which callers make sure of with a
+/// copy that the compiler cannot see through.
+unsafe fn let_go(spare: &Parts) {
+    // A local's address tells which part is this thread's own, with its stack and its thread-local variables.
+    let here = black_box(0_u8);
+    for (start, end) in spare.without((&raw const here).addr()) {
+        // SAFETY: the parts are private, anonymous and large, or the heap: they hold what the host allocated and the
+        // stacks of threads that do not exist here, and nothing of it is used from here on. The advice leaves mappings
+        // in place, and fails without effect where a part is gone.
+        unsafe { libc::madvise(std::ptr::without_provenance_mut(start), end - start, libc::MADV_DONTNEED) };
     }
 }
 

@@ -11,6 +11,7 @@ mod files;
 mod guard;
 mod isolation;
 mod leftovers;
+mod memory;
 mod process;
 mod sandbox;
 
@@ -189,6 +190,8 @@ fn open_session(directory: &Path, session: &str, resume: bool) -> Result<(), San
 fn remove_tree(directory: &Path) -> io::Result<()> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        // A process that is just being killed wrote into a directory that was being emptied.
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => fs::remove_dir_all(directory),
         // Tools leave directories that not even their owner may write to.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             make_writable(directory)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use serde_json::json;
-use tackroom_core::transcript::{Chunk, Piece};
+use tackroom_core::input::{Chunk, Delta, Piece};
 
 use crate::chunks;
 
@@ -90,9 +90,9 @@ impl Said {
             1 => {
                 let high = Piece { lead: None, text: "cut ".into(), trail: Some(0xd83d) };
                 let low = Piece { lead: Some(0xdc0e), text: " here".into(), trail: None };
-                out.push(Chunk::TextDelta { id: open.clone(), piece: high });
+                out.push(Chunk::TextDelta(Delta { id: open.clone(), piece: high }));
                 if rng.u8(..) < 200 {
-                    out.push(Chunk::TextDelta { id: open, piece: low });
+                    out.push(Chunk::TextDelta(Delta { id: open, piece: low }));
                 }
             }
             _ => out.push(chunks::text_delta(&open, "and so on, \u{e9}t cetera. ")),
@@ -109,7 +109,7 @@ pub(super) fn garbage(rng: &mut Rng) -> Vec<Chunk> {
         Chunk::Json(r#"{"type":"unheard-of","deep":[[[1e400]]]}"#.into()),
         Chunk::Json(r#"{"type":"tool-output-available","toolCallId":"nobody","output":"\ud800"}"#.into()),
         chunks::text_delta("nobody", "text"),
-        Chunk::ToolInputDelta { tool_call_id: "nobody".into(), piece: chunks::piece("{}") },
+        Chunk::ToolInputDelta(Delta { id: "nobody".into(), piece: chunks::piece("{}") }),
         chunks::any(json!({"type": "tool-approval-request", "approvalId": "a", "toolCallId": "nobody"})),
         chunks::any(json!({"type": "abort"})),
         chunks::any(json!({"type": "error", "errorText": "broken"})),

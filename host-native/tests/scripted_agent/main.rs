@@ -1,165 +1,25 @@
 //! The scripted agent in real local sandboxes: every kind of step, pauses over stops and crashes, interruptions.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(all(feature = "local", target_os = "linux"))]
+
+mod world;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tackroom::agents::scripted::{Scenario, ScriptedAgent};
 use tackroom::ports::{
-    Agent, AgentNotice, AgentSession, Answer, AnswerBody, Answers, Chunk, Lease, Notices, Prompt, ResumeState,
-    Sandboxes, SessionSettings, SliceEnd, SliceOutcome, StartAgent, TurnSink,
+    Agent, AgentNotice, AnswerBody, Notices, ResumeState, SessionSettings, SliceOutcome, StartAgent, TurnSink,
 };
-use tackroom::sandboxes::local::LocalSandboxes;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
-struct World {
-    agent: Arc<dyn AgentSession>,
-    lease: Lease,
-    notices: mpsc::UnboundedReceiver<AgentNotice>,
-    scenario: Value,
-    _root: tempfile::TempDir,
-}
-
-async fn started(
-    scenario: &Value,
-    lease: &Lease,
-    resume: Option<ResumeState>,
-) -> (Arc<dyn AgentSession>, mpsc::UnboundedReceiver<AgentNotice>) {
-    let (sender, notices) = mpsc::unbounded_channel();
-    let start = StartAgent {
-        session: "s1".to_owned(),
-        generation: 1,
-        sandbox: lease.sandbox(),
-        settings: SessionSettings::default(),
-        resume,
-        notices: Notices::new(sender),
-    };
-    let agent = ScriptedAgent::new(Scenario::parse(&scenario.to_string()).unwrap());
-    (agent.start(start).await.unwrap().agent, notices)
-}
-
-async fn world(scenario: Value) -> World {
-    let root = tempfile::tempdir().unwrap();
-    let lease = LocalSandboxes::per_session(root.path(), 1).await.unwrap().acquire("s1", false).await.unwrap();
-    let (agent, notices) = started(&scenario, &lease, None).await;
-    World { agent, lease, notices, scenario, _root: root }
-}
-
-impl World {
-    /// A new agent in the old place, as after a crash or a stop.
-    async fn restart(&mut self, resume: Option<ResumeState>) {
-        (self.agent, self.notices) = started(&self.scenario, &self.lease, resume).await;
-    }
-
-    async fn prompt(&self, number: u32, text: &str) -> (SliceEnd, Vec<Value>) {
-        let (sink, chunks) = collector();
-        let end = self.agent.prompt(prompt(number, text), sink).await;
-        (end, chunks.await.unwrap())
-    }
-
-    /// Prompts, and interrupts once it has said something and `ready` holds.
-    async fn prompt_interrupted(&self, number: u32, ready: impl Fn() -> bool) -> (SliceEnd, Vec<Value>) {
-        let (sink, mut count, chunks) = watched_collector();
-        let interrupt = async {
-            // More than `start`, `start-step`, the start of a part, one delta.
-            let _ = tokio::time::timeout(Duration::from_secs(1), count.wait_for(|count| *count > 4)).await;
-            let deadline = Instant::now() + Duration::from_secs(20);
-            while !ready() {
-                assert!(Instant::now() < deadline, "it never became ready");
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-            self.agent.interrupt().await.unwrap();
-            Instant::now()
-        };
-        let (end, interrupted) = tokio::join!(self.agent.prompt(prompt(number, "x"), sink), interrupt);
-        assert!(interrupted.elapsed() < Duration::from_secs(5));
-        (end, chunks.await.unwrap())
-    }
-
-    async fn answer(&self, turn: u32, answers: Vec<Answer>) -> (SliceEnd, Vec<Value>) {
-        let (sink, chunks) = collector();
-        let answers =
-            Answers { turn: format!("t{turn}"), id: format!("a{turn}"), answers, words: "in words".to_owned() };
-        let end = self.agent.answer(answers, sink).await;
-        (end, chunks.await.unwrap())
-    }
-}
-
-fn prompt(number: u32, text: &str) -> Prompt {
-    Prompt {
-        turn: format!("t{number}"),
-        id: format!("p{number}"),
-        text: text.to_owned(),
-        files: Vec::new(),
-        model: None,
-    }
-}
-
-fn answer(call: &str, body: AnswerBody) -> Answer {
-    Answer {
-        approval_id: format!("{call}-approval"),
-        tool_call_id: call.to_owned(),
-        tool_name: "bash".to_owned(),
-        input: "{}".to_owned(),
-        body,
-    }
-}
-
-const ALLOW: AnswerBody = AnswerBody::Allow { edited_input: None };
-
-/// A sink, and what came into it, as JSON.
-fn collector() -> (TurnSink, tokio::task::JoinHandle<Vec<Value>>) {
-    let (sink, _, chunks) = watched_collector();
-    (sink, chunks)
-}
-
-/// The same, and how many chunks there are so far.
-fn watched_collector() -> (TurnSink, watch::Receiver<usize>, tokio::task::JoinHandle<Vec<Value>>) {
-    let (sender, mut receiver) = mpsc::channel::<Vec<Chunk>>(4);
-    let (count, counted) = watch::channel(0);
-    let task = tokio::spawn(async move {
-        let mut chunks = Vec::new();
-        while let Some(batch) = receiver.recv().await {
-            chunks.extend(batch.into_iter().map(value));
-            count.send_replace(chunks.len());
-        }
-        chunks
-    });
-    (TurnSink::new(sender), counted, task)
-}
-
-fn value(chunk: Chunk) -> Value {
-    match chunk {
-        Chunk::TextDelta { id, delta } => json!({ "type": "text-delta", "id": id, "delta": delta.text }),
-        Chunk::ReasoningDelta { id, delta } => json!({ "type": "reasoning-delta", "id": id, "delta": delta.text }),
-        Chunk::ToolInputDelta { tool_call_id, delta } => {
-            json!({ "type": "tool-input-delta", "toolCallId": tool_call_id, "inputTextDelta": delta.text })
-        }
-        Chunk::Json(text) => serde_json::from_str(&text).unwrap(),
-    }
-}
-
-fn types(chunks: &[Value]) -> Vec<&str> {
-    chunks.iter().map(|chunk| chunk["type"].as_str().unwrap()).collect()
-}
-
-fn text(chunks: &[Value]) -> String {
-    chunks.iter().filter(|chunk| chunk["type"] == "text-delta").map(|chunk| chunk["delta"].as_str().unwrap()).collect()
-}
-
-fn of<'a>(chunks: &'a [Value], kind: &str) -> Vec<&'a Value> {
-    chunks.iter().filter(|chunk| chunk["type"] == kind).collect()
-}
-
-fn turns(steps: Value) -> Value {
-    json!({ "turns": [{ "steps": steps }] })
-}
+use world::*;
 
 #[tokio::test]
 async fn text_and_reasoning_are_streamed_in_pieces() {
-    let world = world(turns(json!([
+    let world = world(turns(&json!([
         { "type": "reasoning", "text": "abcd", "chars": 3 },
         { "type": "text", "text": "h\u{e4}llo {{prompt}} {{unknown}}", "chars": 4, "delayMs": 1 }
     ])))
@@ -207,7 +67,7 @@ async fn a_repeated_turn_answers_everything_from_its_place_on() {
 
 #[tokio::test]
 async fn a_tool_runs_in_the_sandbox() {
-    let world = world(turns(json!([
+    let world = world(turns(&json!([
         { "type": "tool", "command": "pwd; echo no >&2; exit 3" },
         { "type": "tool", "command": ["no-such-program"] },
         { "type": "tool", "command": "sleep 1000", "timeoutMs": 50 },
@@ -240,7 +100,7 @@ async fn a_tool_runs_in_the_sandbox() {
 
 #[tokio::test]
 async fn several_calls_wait_at_once_and_each_gets_its_answer() {
-    let mut world = world(turns(json!([{
+    let mut world = world(turns(&json!([{
         "type": "tools",
         "calls": [
             { "command": "echo now" },
@@ -288,7 +148,7 @@ async fn several_calls_wait_at_once_and_each_gets_its_answer() {
 
 #[tokio::test]
 async fn ids_stay_unique_over_a_pause() {
-    let world = world(turns(json!([
+    let world = world(turns(&json!([
         { "type": "text", "text": "a" },
         { "type": "tool", "command": "true", "approval": true },
         { "type": "text", "text": "b" },
@@ -366,7 +226,7 @@ async fn an_interrupt_is_prompt_at_any_step() {
         json!({ "type": "burst", "count": 1_000_000_000_000_u64 }),
     ] {
         let is_tool = step["type"] == "tool";
-        let world = world(turns(json!([step]))).await;
+        let world = world(turns(&json!([step]))).await;
         let pid = world.lease.sandbox().working_directory().join("pid");
         let ready = || !is_tool || !std::fs::read(&pid).unwrap_or_default().is_empty();
         let (end, _) = world.prompt_interrupted(1, ready).await;
@@ -383,7 +243,7 @@ async fn an_interrupt_is_prompt_at_any_step() {
 
 #[tokio::test]
 async fn an_interrupt_gives_a_pause_up() {
-    let mut world = world(turns(json!([{ "type": "question", "input": { "q": "?" } }]))).await;
+    let mut world = world(turns(&json!([{ "type": "question", "input": { "q": "?" } }]))).await;
     let (end, _) = world.prompt(1, "x").await;
     assert_eq!(end.outcome, SliceOutcome::Paused);
     world.agent.interrupt().await.unwrap();
@@ -394,7 +254,7 @@ async fn an_interrupt_gives_a_pause_up() {
 
 #[tokio::test]
 async fn a_burst_is_whole() {
-    let world = world(turns(json!([{ "type": "burst", "count": 1000, "size": 7, "batch": 33 }]))).await;
+    let world = world(turns(&json!([{ "type": "burst", "count": 1000, "size": 7, "batch": 33 }]))).await;
     let (_, chunks) = world.prompt(1, "x").await;
     let deltas = of(&chunks, "text-delta");
     assert_eq!((deltas.len(), deltas[999]["delta"].as_str().unwrap().len()), (1000, 7));
@@ -402,7 +262,7 @@ async fn a_burst_is_whole() {
 
 #[tokio::test]
 async fn the_demo_tells_its_story() {
-    let source = include_str!("../src/agents/scripted/demo.json");
+    let source = include_str!("../../src/agents/scripted/demo.json");
     let world = world(serde_json::from_str(source).unwrap()).await;
     drop(Scenario::demo());
     let (end, chunks) = world.prompt(1, "tidy up").await;
@@ -452,4 +312,48 @@ async fn a_damaged_or_newer_state_is_refused() {
         };
         assert!(ScriptedAgent::new(Scenario::echo()).start(start).await.is_err(), "{state}");
     }
+}
+
+#[test]
+fn the_example_in_the_documentation_is_a_scenario() {
+    let document = include_str!("../../docs/scripted.md");
+    let example = document.split("```json").nth(1).unwrap().split("```").next().unwrap();
+    Scenario::parse(example).unwrap();
+}
+
+#[tokio::test]
+async fn ten_thousand_sessions_cost_little() {
+    let world = world(json!({})).await;
+    let scenario =
+        Scenario::parse(r#"{ "default": [{ "type": "tool", "command": "true", "approval": true }] }"#).unwrap();
+    let agent = ScriptedAgent::new(scenario);
+    let mut sessions = Vec::new();
+    let mut resident = 0;
+    for number in 0..10_000 {
+        let (sender, _) = mpsc::unbounded_channel();
+        let start = StartAgent {
+            session: format!("s{number}"),
+            generation: 1,
+            sandbox: world.lease.sandbox(),
+            settings: SessionSettings::default(),
+            resume: None,
+            notices: Notices::new(sender),
+        };
+        sessions.push(agent.start(start).await.unwrap().agent);
+        let (sink, mut receiver) = mpsc::channel(64);
+        let end = sessions[number].prompt(prompt(1, "x"), TurnSink::new(sink)).await;
+        assert_eq!(end.outcome, SliceOutcome::Paused);
+        receiver.close();
+        if number == 99 {
+            resident = resident_kilobytes();
+        }
+    }
+    let grown = resident_kilobytes() - resident;
+    assert!(grown < 40_000, "{grown} kB for 9,900 paused sessions");
+}
+
+fn resident_kilobytes() -> i64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
