@@ -12,7 +12,9 @@ pub(super) fn settings_in(settings: SessionSettings) -> session::Settings {
 pub(super) fn answer_in(answer: AnswerInput) -> input::AnswerInput {
     let AnswerInput { id, answer } = answer;
     let answer = match answer {
-        PersonsAnswer::Allow { reason, edited_input } => input::AnswerBody::Allow(input::Allow { reason, edited_input }),
+        PersonsAnswer::Allow { reason, edited_input } => {
+            input::AnswerBody::Allow(input::Allow { reason, edited_input })
+        }
         PersonsAnswer::Deny { reason } => input::AnswerBody::Deny(input::Deny { reason }),
         PersonsAnswer::Result { output, is_error } => input::AnswerBody::Result(input::ResultBody { output, is_error }),
     };

@@ -29,7 +29,9 @@ impl<S: Send + Sync> FromRequestParts<S> for SessionId {
 pub(super) fn check_id(id: &str) -> Result<(), ApiError> {
     let wrong = id.chars().find(|c| !(c.is_ascii_alphanumeric() || *c == '_' || *c == '-'));
     let message = match wrong {
-        Some(wrong) => format!("id: a session's id has letters, digits, \"_\" and \"-\" alone; this one has {wrong:?}."),
+        Some(wrong) => {
+            format!("id: a session's id has letters, digits, \"_\" and \"-\" alone; this one has {wrong:?}.")
+        }
         None if id.is_empty() => format!("id: a session's id has 1 to {ID_BYTES} characters; this one is empty."),
         None if id.len() > ID_BYTES => {
             format!("id: a session's id has 1 to {ID_BYTES} characters; this one has {}.", id.len())

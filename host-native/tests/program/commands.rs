@@ -102,7 +102,9 @@ fn a_conversation_in_the_terminal_asks_for_approvals_and_leaves_the_session_for_
     let output = chat.wait_with_output().unwrap();
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    for words in ["There are two saddles.", "bash wants to run", "Please answer", "The old saddle is gone.", "You said: Green"] {
+    for words in
+        ["There are two saddles.", "bash wants to run", "Please answer", "The old saddle is gone.", "You said: Green"]
+    {
         assert!(said.contains(words), "{words}: {said}");
     }
     let data = directory.path().to_str().unwrap();

@@ -77,7 +77,8 @@ fn the_doctor_says_what_works_and_what_to_do() {
     let good = run(&["doctor", "--json", "--agent", "scripted", "--data", data, "--listen", "127.0.0.1:0"]);
     let report: serde_json::Value = serde_json::from_slice(&good.stdout).unwrap();
     assert_eq!((good.status.code(), &report["ok"]), (Some(0), &true.into()), "{report}");
-    let names: Vec<_> = report["checks"].as_array().unwrap().iter().map(|check| check["name"].as_str().unwrap()).collect();
+    let names: Vec<_> =
+        report["checks"].as_array().unwrap().iter().map(|check| check["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["agent", "sandbox", "data", "store", "port"]);
     assert!(!directory.path().join("data").exists(), "looking makes nothing");
     let bad = run(&["doctor", "--json", "--claude", "/no/such/claude", "--data", data, "--listen", "127.0.0.1:0"]);

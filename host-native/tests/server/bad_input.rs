@@ -27,7 +27,14 @@ struct Case {
     words: String,
 }
 
-fn case(method: &'static str, path: &str, body: impl AsRef<[u8]>, status: u16, code: &'static str, words: &str) -> Case {
+fn case(
+    method: &'static str,
+    path: &str,
+    body: impl AsRef<[u8]>,
+    status: u16,
+    code: &'static str,
+    words: &str,
+) -> Case {
     let body = body.as_ref().to_vec();
     Case { method, path: path.to_owned(), headers: Vec::new(), body, status, code, words: words.to_owned() }
 }
@@ -170,7 +177,8 @@ fn wrong_ids() -> Vec<Case> {
     for (method, rest) in OF_SESSION {
         for (id, words) in ids {
             let mut case = case(method, &format!("/v1/sessions/{id}{rest}"), "", 400, "invalid", words);
-            let body = WITH_BODY.iter().find(|(one, path, _)| *one == method && path.ends_with(rest) && method != "GET");
+            let body =
+                WITH_BODY.iter().find(|(one, path, _)| *one == method && path.ends_with(rest) && method != "GET");
             if let Some((_, _, body)) = body.filter(|_| !["/interrupt", "/suspend", "/close"].contains(&rest)) {
                 case.body = body.as_bytes().to_vec();
             }

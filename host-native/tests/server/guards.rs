@@ -55,7 +55,8 @@ async fn an_allowed_page_may_ask_beforehand_and_read_the_answer() {
     };
     let server = TestServer::with(allow, 4).await;
     let origin = ("origin", "https://app.example");
-    let asked = [origin, ("access-control-request-method", "POST"), ("access-control-request-headers", "authorization")];
+    let asked =
+        [origin, ("access-control-request-method", "POST"), ("access-control-request-headers", "authorization")];
     let preflight = server.send("OPTIONS", "/v1/sessions", &asked, &[]).await;
     assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (204, Some("https://app.example")));
     assert!(preflight.header("access-control-allow-methods").unwrap().contains("PATCH"));

@@ -79,7 +79,16 @@ async fn every_documented_route_answers_as_documented() {
         let route = format!("/v1/sessions/{{id}}/{order}");
         play("post", &route, format!("/v1/sessions/a/{order}"), none.clone()).await;
         play("post", &route, format!("/v1/sessions/nobody/{order}"), none.clone()).await;
-        server.until("a", match order { "interrupt" => "idle", "suspend" => "suspended", _ => "closed" }).await;
+        server
+            .until(
+                "a",
+                match order {
+                    "interrupt" => "idle",
+                    "suspend" => "suspended",
+                    _ => "closed",
+                },
+            )
+            .await;
         play("get", one, "/v1/sessions/a".into(), none.clone()).await;
     }
     play("delete", one, "/v1/sessions/a".into(), none.clone()).await;
@@ -91,9 +100,11 @@ async fn every_documented_route_answers_as_documented() {
     assert!(events.until("\r\n\r\n").await.contains("content-type: text/event-stream"));
     play("get", "/v1/events", "/v1/events?after=x".into(), none).await;
 
-    let documented = document["paths"].as_object().unwrap().iter().flat_map(|(route, item)| {
-        item.as_object().unwrap().keys().map(|method| (method.clone(), route.clone()))
-    });
+    let documented = document["paths"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .flat_map(|(route, item)| item.as_object().unwrap().keys().map(|method| (method.clone(), route.clone())));
     assert_eq!(seen, documented.collect());
 }
 
@@ -123,7 +134,8 @@ async fn every_served_route_is_documented() {
     }
     // The router's own list is read, so that a route nobody documented is found.
     let source = include_str!("../../src/server/routes/mod.rs");
-    let served: BTreeSet<&str> = source.split(".route(\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    let served: BTreeSet<&str> =
+        source.split(".route(\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
     let documented: BTreeSet<&str> = document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(served, documented);
 }

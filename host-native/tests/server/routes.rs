@@ -129,7 +129,8 @@ async fn an_approval_waits_is_answered_and_audited() {
     let busy = server.post(&format!("/v1/sessions/{id}/messages"), &json!({ "message": "more" })).await;
     assert_eq!((busy.status, &busy.json()["error"]["status"]), (409, &json!("awaiting-input")));
 
-    let answers = json!({ "answers": [{ "id": call["approvalId"], "approved": true, "reason": "fine" }], "who": "ann" });
+    let answers =
+        json!({ "answers": [{ "id": call["approvalId"], "approved": true, "reason": "fine" }], "who": "ann" });
     let answer = server.post(&format!("/v1/sessions/{id}/answers"), &answers).await;
     assert_eq!(answer.status, 200, "{answer:?}");
     assert!(answer.text().contains("Allowed: ran"), "{answer:?}");
@@ -269,7 +270,8 @@ async fn a_server_that_stops_suspends_every_session_and_ends_its_streams() {
     let (idle, waiting, busy) = (server.session().await, server.session().await, server.session().await);
     server.say(&waiting, "approve").await;
     server.until(&waiting, "awaiting-input").await;
-    let mut reading = server.open("POST", &format!("/v1/sessions/{busy}/messages"), &[], br#"{"message":"hang"}"#).await;
+    let mut reading =
+        server.open("POST", &format!("/v1/sessions/{busy}/messages"), &[], br#"{"message":"hang"}"#).await;
     reading.until("I ha").await;
     let mut events = server.open("GET", "/v1/events", &[], &[]).await;
     events.until(": still here").await;

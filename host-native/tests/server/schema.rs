@@ -19,7 +19,9 @@ pub(crate) fn check(document: &Value, schema: &Value, value: &Value, at: &str) -
                     wrong.push(format!("{at}: {value} is not {rule}"));
                 }
             }
-            "enum" if !rule.as_array().unwrap().contains(value) => wrong.push(format!("{at}: {value} is not in {rule}")),
+            "enum" if !rule.as_array().unwrap().contains(value) => {
+                wrong.push(format!("{at}: {value} is not in {rule}"))
+            }
             "const" if rule != value => wrong.push(format!("{at}: {value} is not {rule}")),
             "minimum" if value.as_i64() < rule.as_i64() => wrong.push(format!("{at}: {value} is below {rule}")),
             "maximum" if value.as_i64() > rule.as_i64() => wrong.push(format!("{at}: {value} is above {rule}")),

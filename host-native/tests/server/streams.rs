@@ -21,7 +21,10 @@ async fn a_reader_comes_back_at_a_cursor_and_sees_every_chunk_once() {
     let expected: Vec<u64> = (n(&last) + 1..).take(numbers.len()).collect();
     assert_eq!(numbers, expected);
     assert!(!rest.chunks().is_empty());
-    assert_eq!(server.until(&id, "idle").await["messages"][1]["parts"][1]["text"], "one two three four five six seven eight nine ten");
+    assert_eq!(
+        server.until(&id, "idle").await["messages"][1]["parts"][1]["text"],
+        "one two three four five six seven eight nine ten"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -243,7 +243,11 @@ impl Answer {
     /// The text that a turn's stream holds.
     pub(crate) fn text(&self) -> String {
         let chunks = self.chunks();
-        chunks.iter().filter(|chunk| chunk["type"] == "text-delta").filter_map(|chunk| chunk["delta"].as_str()).collect()
+        chunks
+            .iter()
+            .filter(|chunk| chunk["type"] == "text-delta")
+            .filter_map(|chunk| chunk["delta"].as_str())
+            .collect()
     }
 }
 

@@ -30,7 +30,9 @@ impl Client {
         let uri: Uri = url.parse().map_err(|_| wrong("it has to be an address such as http://127.0.0.1:4310."))?;
         match uri.scheme_str() {
             Some("http") => {}
-            Some("https") => return Err(wrong("this program speaks plain HTTP only; reach the server without its proxy.")),
+            Some("https") => {
+                return Err(wrong("this program speaks plain HTTP only; reach the server without its proxy."));
+            }
             _ => return Err(wrong("it has to begin with http://.")),
         }
         let authority = uri.authority().ok_or_else(|| wrong("it names no host."))?;
@@ -77,14 +79,20 @@ impl Client {
         if bytes.is_empty() {
             return Ok(Value::Null);
         }
-        serde_json::from_slice(&bytes).map_err(|error| Failure::failed(format!("The server's answer is not JSON: {error}.")))
+        serde_json::from_slice(&bytes)
+            .map_err(|error| Failure::failed(format!("The server's answer is not JSON: {error}.")))
     }
 
     /// Asks for a stream of events; none where the server answers that there is none.
     ///
     /// # Errors
     /// What the server refuses, in its words.
-    pub(crate) async fn events(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Option<Events>, Failure> {
+    pub(crate) async fn events(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Option<Events>, Failure> {
         let response = self.request(method, path, body).await?;
         let status = response.status();
         if !status.is_success() {

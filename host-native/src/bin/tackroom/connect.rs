@@ -38,12 +38,11 @@ impl Connection {
             return Ok(Self { client: Client::new(&url, settings.token)?, local: None });
         }
         match held(&settings.data)? {
-            Held::By(Card { url: Some(url), token, .. }) => {
-                Ok(Self { client: Client::new(&url, token)?, local: None })
-            }
-            Held::By(Card { pid, .. }) => {
-                Err(Failure::unavailable(format!("Process {pid} owns {} and is just starting; try again.", settings.data.display())))
-            }
+            Held::By(Card { url: Some(url), token, .. }) => Ok(Self { client: Client::new(&url, token)?, local: None }),
+            Held::By(Card { pid, .. }) => Err(Failure::unavailable(format!(
+                "Process {pid} owns {} and is just starting; try again.",
+                settings.data.display()
+            ))),
             Held::Free => Self::start(&settings).await,
         }
     }

@@ -15,13 +15,8 @@ use crate::owner::{self, Owner};
 use crate::settings::{AgentSetting, SandboxSetting, Settings};
 
 /// What Claude Code needs of the environment to reach its model.
-const CLAUDE_VARIABLES: [&str; 5] = [
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "ANTHROPIC_BASE_URL",
-    "ANTHROPIC_MODEL",
-    "CLAUDE_CODE_OAUTH_TOKEN",
-];
+const CLAUDE_VARIABLES: [&str; 5] =
+    ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", "CLAUDE_CODE_OAUTH_TOKEN"];
 
 /// A manager, its address, and the data directory that it owns.
 pub(crate) struct Host {

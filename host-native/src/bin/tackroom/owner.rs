@@ -53,7 +53,9 @@ impl Owner {
         loop {
             match file.try_lock() {
                 Ok(()) => break,
-                Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(Duration::from_millis(20)),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    std::thread::sleep(Duration::from_millis(20))
+                }
                 Err(TryLockError::WouldBlock) => return Err(taken(directory)),
                 Err(TryLockError::Error(error)) => return Err(unusable(error)),
             }
@@ -87,7 +89,9 @@ fn taken(directory: &Path) -> Failure {
         Ok(Held::By(Card { pid, .. })) => format!("process {pid} owns it"),
         _ => "another process owns it".to_owned(),
     };
-    Failure::unavailable(format!("The data directory {shown} is taken: {who}. Stop that process, or choose another --data."))
+    Failure::unavailable(format!(
+        "The data directory {shown} is taken: {who}. Stop that process, or choose another --data."
+    ))
 }
 
 /// Who owns a data directory now.

@@ -91,7 +91,10 @@ impl Player {
             return Ok(json!({ "engine": "new" }));
         }
         let Some(instance) = &mut self.instance else {
-            return Err(Failure::failed(format!("{}, line {}: a journal begins with `config`.", self.shown, self.line)));
+            return Err(Failure::failed(format!(
+                "{}, line {}: a journal begins with `config`.",
+                self.shown, self.line
+            )));
         };
         match line.call {
             Call::Config(_) => Ok(Value::Null),
@@ -142,7 +145,11 @@ fn compare(first: &mut Player, second: &mut Player, json: bool) -> Result<(), Fa
             None => Value::Null,
         };
         if json {
-            writeln!(out, "{}", json!({ "differ": true, "line": line, "first": shown(&one), "second": shown(&other) }))?;
+            writeln!(
+                out,
+                "{}",
+                json!({ "differ": true, "line": line, "first": shown(&one), "second": shown(&other) })
+            )?;
         } else {
             writeln!(out, "Line {line} differs.\n< {}\n> {}", shown(&one), shown(&other))?;
         }

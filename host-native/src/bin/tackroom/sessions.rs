@@ -144,7 +144,9 @@ fn shown(session: &Value) -> String {
             let kind = part["type"].as_str().unwrap_or_default();
             match part["text"].as_str() {
                 Some(words) if kind == "text" => drop(writeln!(text, "  {}", plain(words).replace('\n', "\n  "))),
-                Some(words) if kind == "reasoning" => drop(writeln!(text, "  ({})", plain(words).replace('\n', "\n  "))),
+                Some(words) if kind == "reasoning" => {
+                    drop(writeln!(text, "  ({})", plain(words).replace('\n', "\n  ")))
+                }
                 _ if kind == "step-start" => {}
                 _ => {
                     let state = part["state"].as_str().unwrap_or_default();

@@ -49,7 +49,8 @@ pub(super) async fn answer(
     if message.as_ref().is_some_and(|message| !message.starts_with('{')) {
         return Err(ApiError::invalid("message", "message: it has to be a UI message (an object)."));
     }
-    let answers = given.answers.into_iter().enumerate().map(|(place, one)| read(place, one)).collect::<Result<_, _>>()?;
+    let answers =
+        given.answers.into_iter().enumerate().map(|(place, one)| read(place, one)).collect::<Result<_, _>>()?;
     let continued = app.manager.continue_turn(&id, Answers { answers, message, who: given.who }).await?;
     if let Some(stream) = continued.turn {
         return Ok(turn::response(&app, stream));

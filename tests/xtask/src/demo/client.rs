@@ -23,7 +23,8 @@ impl Client {
         let mut answer = BufReader::new(stream);
         let mut line = String::new();
         answer.read_line(&mut line)?;
-        let status = line.split(' ').nth(1).and_then(|status| status.parse().ok()).context("read the answer's status")?;
+        let status =
+            line.split(' ').nth(1).and_then(|status| status.parse().ok()).context("read the answer's status")?;
         while line != "\r\n" {
             line.clear();
             ensure!(answer.read_line(&mut line)? > 0, "the answer of {method} {path} broke off");

@@ -112,7 +112,11 @@ impl Layers {
                 return Err(Failure::usage(message));
             };
             let values = of_toml(value.get_ref(), LISTS.contains(&key)).ok_or_else(|| {
-                let right = if LISTS.contains(&key) { "a text or a list of texts" } else { "a text, a number or true or false" };
+                let right = if LISTS.contains(&key) {
+                    "a text or a list of texts"
+                } else {
+                    "a text, a number or true or false"
+                };
                 let kind = value.get_ref().type_str();
                 Failure::usage(format!("{key} ({place}): a value of type {kind} cannot be used; it has to be {right}."))
             })?;
@@ -179,7 +183,8 @@ mod tests {
 
     #[test]
     fn flags_outweigh_the_environment_which_outweighs_the_file() {
-        let (_directory, config) = file("agent = \"file\"\nlisten = \"file\"\nmax-sessions = 3\nallow-origin = [\"a\", \"b\"]\n");
+        let (_directory, config) =
+            file("agent = \"file\"\nlisten = \"file\"\nmax-sessions = 3\nallow-origin = [\"a\", \"b\"]\n");
         let flags = SettingFlags { config: Some(config), agent: Some("flag".into()), ..SettingFlags::default() };
         let environment = |name: &str| match name {
             "TACKROOM_AGENT" | "TACKROOM_LISTEN" => Some("environment".to_owned()),

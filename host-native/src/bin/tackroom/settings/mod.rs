@@ -65,8 +65,10 @@ impl Settings {
 
     fn of(layers: &Layers, variable: impl Fn(&str) -> Option<String>) -> Result<Self, Failure> {
         if let Some(policy) = layers.get("policy") {
-            return Err(policy.wrong("policies are reserved for a later version, and this one knows none. Leave it out: a \
-                                     person answers every approval."));
+            return Err(policy.wrong(
+                "policies are reserved for a later version, and this one knows none. Leave it out: a \
+                                     person answers every approval.",
+            ));
         }
         let data = match layers.get("data") {
             Some(given) => path(given)?,
@@ -74,7 +76,9 @@ impl Settings {
         };
         let sandboxes = match (layers.get("sandbox-ports"), layers.get("max-sessions")) {
             (Some(ports), Some(_)) => {
-                return Err(ports.wrong("it does not go with max-sessions: shared sandboxes take as many sessions as ports."));
+                return Err(
+                    ports.wrong("it does not go with max-sessions: shared sandboxes take as many sessions as ports.")
+                );
             }
             (Some(given), None) => SandboxSetting::Shared(ports(given)?),
             (None, given) => {
