@@ -81,6 +81,12 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
         let place = error.valid_up_to();
         ApiError::invalid("body", format!("The body is not JSON: it is not UTF-8 from byte {place} on."))
     })?;
+    // Derived readers take an array of a struct's fields for the struct; clients are not meant to.
+    if !text.trim_ascii_start().starts_with('{') {
+        let error = serde_json::from_str::<serde::de::IgnoredAny>(text).err();
+        let message = error.map(|error| format!("The body is not JSON: {error}."));
+        return Err(ApiError::invalid("body", message.unwrap_or("The body has to be a JSON object.".to_owned())));
+    }
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();

@@ -106,7 +106,7 @@ impl Layers {
         for (name, value) in table.get_ref() {
             let line = text[..name.span().start.min(text.len())].matches('\n').count() + 1;
             let place = format!("{shown}, line {line}");
-            let Some(key) = KEYS.into_iter().find(|key| *key == name.get_ref().as_ref()) else {
+            let Some(key) = KEYS.into_iter().find(|key| *key == &**name.get_ref()) else {
                 let name = name.get_ref();
                 let message = format!("{name} ({place}): there is no such setting; there are {}.", KEYS.join(", "));
                 return Err(Failure::usage(message));
