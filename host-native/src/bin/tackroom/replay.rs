@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tackroom::engine::types::{Chunk, Config, Input, Now};
 use tackroom::engine::{Cache, CompiledEngine, EngineFault, EngineInstance};
@@ -13,16 +13,17 @@ use crate::cli::Replay;
 use crate::exit::Failure;
 
 /// One line of a journal.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Line {
-    now: Now,
+    /// Absent where a new engine begins.
+    now: Option<Now>,
     #[serde(flatten)]
     call: Call,
 }
 
 /// One call of the engine.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Call {
     /// A new engine.
@@ -96,15 +97,18 @@ impl Player {
                 self.shown, self.line
             )));
         };
+        let Some(now) = line.now else {
+            return Err(Failure::failed(format!("{}, line {}: the moment (`now`) is missing.", self.shown, self.line)));
+        };
         match line.call {
             Call::Config(_) => Ok(Value::Null),
-            Call::Input(input) => match instance.step(line.now, &input) {
+            Call::Input(input) => match instance.step(now, &input) {
                 Ok(Ok(step)) => Ok(json!({ "step": step })),
                 Ok(Err(rejection)) => Ok(json!({ "rejection": rejection })),
                 Err(fault) => at(fault),
             },
             Call::Push { session, turn, cursor, chunks } => {
-                match instance.push(line.now, &session, &turn, cursor, &chunks) {
+                match instance.push(now, &session, &turn, cursor, &chunks) {
                     Ok(pushed) => Ok(json!({ "pushed": pushed })),
                     Err(fault) => at(fault),
                 }
