@@ -39,6 +39,7 @@ impl Driver {
         match event {
             Event::Ready => {
                 self.ready = true;
+                self.faults_in_a_row = 0;
                 for waiter in self.ready_waiters.drain(..) {
                     // A caller that has gone away needs no answer.
                     let _ = waiter.send(());
