@@ -138,11 +138,8 @@ impl Driver {
         let rebuilt = self.engine.rebuild(session).ok().flatten().filter(|rebuilt| rebuilt.turn == turn)?;
         let channel = Arc::clone(self.turns.find(session, turn)?);
         let part = if channel.is_expected() { channel.part() } else { channel.part().checked_sub(1)? };
-        let start = if rebuilt.chunks.is_empty() {
-            Start::Fresh
-        } else {
-            Start::Rebuilt(rebuilt.chunks, rebuilt.next_seq)
-        };
+        let start =
+            if rebuilt.chunks.is_empty() { Start::Fresh } else { Start::Rebuilt(rebuilt.chunks, rebuilt.next_seq) };
         Some(Joined { channel, part, start })
     }
 

@@ -7,7 +7,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::watch;
 
-use crate::ports::{AuditRecord, Claimed, DueSessions, ListPage, ListQuery, Save, SessionRecord, Store, StoreError, StoredSession};
+use crate::ports::{
+    AuditRecord, Claimed, DueSessions, ListPage, ListQuery, Save, SessionRecord, Store, StoreError, StoredSession,
+};
 
 /// One operation of a [`Store`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -182,12 +184,7 @@ impl Store for FaultyStore {
         self.run(StoreOp::Load, self.inner.load(session)).await
     }
 
-    async fn audit(
-        &self,
-        session: &str,
-        after_seq: Option<u64>,
-        limit: u32,
-    ) -> Result<Vec<AuditRecord>, StoreError> {
+    async fn audit(&self, session: &str, after_seq: Option<u64>, limit: u32) -> Result<Vec<AuditRecord>, StoreError> {
         self.run(StoreOp::Audit, self.inner.audit(session, after_seq, limit)).await
     }
 

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tackroom::manager::{
-    CreateSession, SessionManager, SessionManagerBuilder, SessionSummary, TurnItem, TurnStream,
-};
+use tackroom::manager::{CreateSession, SessionManager, SessionManagerBuilder, SessionSummary, TurnItem, TurnStream};
 use tackroom::ports::{Chunk, SessionSettings, SliceOutcome, Status};
 use tackroom::stores::MemoryStore;
 use tackroom::testing::{FakeAgent, FakeSandboxes, FakeSlice, FaultyStore};
@@ -107,7 +105,12 @@ pub fn number(item: &TurnItem) -> Option<u64> {
 
 /// The text that chunks add up to.
 pub fn text(items: &[TurnItem]) -> String {
-    items.iter().map(json).filter(|chunk| chunk["type"] == "text-delta").map(|c| c["delta"].as_str().unwrap().to_owned()).collect()
+    items
+        .iter()
+        .map(json)
+        .filter(|chunk| chunk["type"] == "text-delta")
+        .map(|c| c["delta"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 pub fn kinds(items: &[TurnItem]) -> Vec<String> {
