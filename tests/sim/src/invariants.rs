@@ -1,4 +1,5 @@
 //! The invariants as the world sees them from outside: what was given to agents, what is in the store, what was told.
+//! Their numbers are those of the architecture page; those not here (1, 4, 7, 8, 9, 10) the world itself sees.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -184,7 +185,8 @@ pub fn acknowledged(clients: &Clients, store: &Store) -> Result<(), Broken> {
     for (session, answers) in &clients.answers {
         let Some(row) = store.rows.get(session) else { continue };
         for answer in answers {
-            let count = row.audit.iter().filter(|entry| entry.approval_id == *answer && entry.verdict != "outcome-unknown");
+            let count =
+                row.audit.iter().filter(|entry| entry.approval_id == *answer && entry.verdict != "outcome-unknown");
             if count.count() != 1 {
                 return fail(3, format!("{session} acknowledged the answer to {answer}, which is not recorded once"));
             }

@@ -39,11 +39,27 @@ enum Fate {
 /// Something that will happen.
 #[derive(Debug, Clone)]
 enum Action {
-    Answer { host: u32, effect: Effect, fate: Fate },
-    Push { agent: u64, slice: u64, chunks: Vec<Chunk> },
-    EndSlice { agent: u64, slice: u64, outcome: SliceOutcome, not_taken: Vec<String> },
+    Answer {
+        host: u32,
+        effect: Effect,
+        fate: Fate,
+    },
+    Push {
+        agent: u64,
+        slice: u64,
+        chunks: Vec<Chunk>,
+    },
+    EndSlice {
+        agent: u64,
+        slice: u64,
+        outcome: SliceOutcome,
+        not_taken: Vec<String>,
+    },
     /// A lease whose adapter has not answered no longer counts.
-    Overdue { host: u32, lease: u64 },
+    Overdue {
+        host: u32,
+        lease: u64,
+    },
     Client,
     Crash,
     TakeOver,
@@ -97,6 +113,10 @@ impl<'t> World<'t> {
         let mut config = config(&mut rng);
         if fault == Some(Fault::TooManyLeases) {
             config.capacity = Some(1);
+        }
+        if fault == Some(Fault::LeakedLease) {
+            // With a bound, a leaked lease shows as one too many.
+            config.capacity = None;
         }
         Self {
             seed,
@@ -246,6 +266,9 @@ impl<'t> World<'t> {
             let number = words.split(' ').nth(1).and_then(|number| number.parse().ok()).unwrap_or(0);
             (number, words)
         })?;
+        if self.engine.stats().effects > 0 && self.deadline.is_none() {
+            return Err((9, "an effect is out and the host knows no deadline".into()));
+        }
         if self.steps.is_multiple_of(16) {
             invariants::acknowledged(&self.clients, &self.store)?;
         }
