@@ -316,6 +316,12 @@ impl Engine {
 
     /// An answer to something given up: what it holds is given back.
     fn late(&mut self, effect: u64, outcome: &Outcome) {
+        // A claim made late is this host's own: it must not fence itself.
+        if let Outcome::Loaded(Some(stored)) = outcome
+            && let Some(session) = self.sessions.get_mut(&stored.summary.id)
+        {
+            session.generation = session.generation.max(stored.generation);
+        }
         let Some(orphan) = self.cx.orphans.remove(&effect) else { return };
         match (orphan, outcome) {
             (Orphan::Lease { session, keep }, Outcome::Acquired) => {

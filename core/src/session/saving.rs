@@ -56,7 +56,7 @@ impl Session {
         self.writer.wanted = false;
         let afters = core::mem::take(&mut self.writer.afters);
         let effect = self.emit_save(cx, save.clone());
-        self.writer.in_flight = Some(InFlight { save, effect: Some(effect), afters });
+        self.writer.in_flight = Some(InFlight { save, effect: Some(effect), unknown: false, afters });
     }
 
     fn emit_save(&self, cx: &mut Cx, save: Save) -> u64 {
@@ -154,6 +154,8 @@ impl Session {
             }
             After::Release { keep } => self.release_lease(cx, keep),
             After::Discard => self.discard_sandbox(cx),
+            // The deletion is the last write.
+            After::Forget if self.writer.wanted => self.writer.afters.push(After::Forget),
             After::Forget => self.forget(cx),
         }
     }
@@ -171,7 +173,8 @@ impl Session {
     pub(crate) fn save_failed(&mut self, cx: &mut Cx, failure: Failure) {
         let Some(in_flight) = &mut self.writer.in_flight else { return };
         in_flight.effect = None;
-        let first = in_flight.save.revision == 1;
+        let (first, unknown) = (in_flight.save.revision == 1, in_flight.unknown);
+        in_flight.unknown |= failure.kind != FailureKind::Broken;
         match failure.kind {
             FailureKind::Exists => self.already_there(cx),
             // A session kept under this id is of a higher generation than a new one.
@@ -179,7 +182,7 @@ impl Session {
             FailureKind::Fenced | FailureKind::Held | FailureKind::Stale => {
                 cx.later.push_back(Later::Fenced(self.id.clone()));
             }
-            FailureKind::Broken => {
+            FailureKind::Broken if !unknown => {
                 self.note_failure(cx, &failure.message);
                 self.take_back(cx, |_| true, &failure.message);
                 self.drop_write_or_retry(cx);

@@ -298,6 +298,9 @@ impl Session {
                 for command in commands {
                     cx.accept(command, self.summary(), None, false);
                 }
+                for command in self.writer.drain_commands() {
+                    cx.refuse(command, Rejection::NotFound(self.id.clone()));
+                }
                 cx.event(Event::SessionDeleted(self.id.clone()));
                 self.gone = true;
             }

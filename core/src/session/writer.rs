@@ -83,6 +83,8 @@ pub(crate) struct InFlight {
     pub(crate) save: Save,
     /// The effect; nothing while it waits to be tried again.
     pub(crate) effect: Option<u64>,
+    /// Whether an attempt may have taken effect without an answer: then no later failure is definite.
+    pub(crate) unknown: bool,
     pub(crate) afters: Vec<After>,
 }
 

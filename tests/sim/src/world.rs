@@ -34,6 +34,8 @@ enum Fate {
     Hangs,
     Late,
     Twice,
+    /// The second answer of one that comes twice.
+    Again,
 }
 
 /// Something that will happen.
@@ -361,7 +363,7 @@ impl<'t> World<'t> {
             Fate::Late => self.later(900_000, Action::Answer { host, effect, fate }),
             Fate::Twice => {
                 self.later(ms, Action::Answer { host, effect: effect.clone(), fate: Fate::Good });
-                self.later(ms * 2, Action::Answer { host, effect, fate: Fate::Good });
+                self.later(ms * 2, Action::Answer { host, effect, fate: Fate::Again });
             }
             fate => self.later(ms, Action::Answer { host, effect, fate }),
         }
@@ -416,6 +418,7 @@ impl<'t> World<'t> {
             7 => Fate::Hangs,
             // A write that has not landed by its deadline never does.
             8 if store => Fate::GoodButFails,
+            8 if matches!(body, EffectBody::LoadSession(_) | EffectBody::ClaimLive(_)) => Fate::Hangs,
             8 => Fate::Late,
             9 => Fate::Twice,
             _ => Fate::Good,
@@ -424,6 +427,11 @@ impl<'t> World<'t> {
 
     fn answer(&mut self, host: u32, effect: &Effect, fate: Fate) -> Result<(), Broken> {
         if host != self.host {
+            return Ok(());
+        }
+        // An answer that comes twice is one operation: a claim is not made again.
+        let claims = matches!(effect.body, EffectBody::LoadSession(_) | EffectBody::ClaimLive(_));
+        if fate == Fate::Again && claims {
             return Ok(());
         }
         let failed = |kind| Outcome::Failed(Failure { kind, message: "by chance".into() });
@@ -483,6 +491,8 @@ impl<'t> World<'t> {
                 let due = rows.filter(|s| s.suspended_at_ms.is_some_and(|at| at + due.for_ms <= now_ms));
                 Outcome::Due(Due { now_ms, sessions: due.map(|summary| summary.id.clone()).collect() })
             }
+            EffectBody::AcquireSandbox(_) if fate == Fate::Again => Outcome::Acquired,
+            EffectBody::StartAgent(_) if fate == Fate::Again => Outcome::Started(None),
             EffectBody::AcquireSandbox(_) => {
                 self.held.leases.insert(effect.id, id.into());
                 // One that comes when nobody waits for it any more is given back at once.

@@ -26,7 +26,7 @@ pub(crate) enum Ask {
 pub(crate) fn command(session: &mut Session, cx: &mut Cx, command: Command) -> Result<(), Rejection> {
     let id = command.id;
     if session.ending.as_ref().is_some_and(|ending| ending.kind == Stopping::Delete)
-        && !matches!(command.body, CommandBody::Delete | CommandBody::Update(_))
+        && !matches!(command.body, CommandBody::Delete)
     {
         return Err(session.conflict("it is being deleted."));
     }
