@@ -3,4 +3,3 @@
 #![allow(warnings, clippy::all, clippy::pedantic, unsafe_code, reason = "generated code")]
 
 wit_bindgen::generate!({ path: "../../wit", world: "engine", default_bindings_module: "crate::bindings" });
-pub(crate) use export;

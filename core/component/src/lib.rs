@@ -2,6 +2,7 @@
 //!
 //! It converts between the records of the contract and the types of the engine. It never decides anything, and it
 //! imports nothing.
+#![expect(unsafe_code, reason = "the functions that wit-bindgen exports for this crate")]
 
 mod bindings;
 mod convert;
@@ -26,6 +27,10 @@ fn with_engine<T>(run: impl FnOnce(&mut Engine) -> T) -> T {
 }
 
 impl machine::Guest for Component {
+    fn default_config() -> limits::Config {
+        tackroom_core::Config::default().convert()
+    }
+
     fn init(config: limits::Config) {
         let before = slot().replace(Engine::new(config.convert()));
         assert!(before.is_none(), "the contract has `init` called once");
@@ -45,8 +50,7 @@ impl machine::Guest for Component {
         cursor: u64,
         chunks: Vec<transcript::Chunk>,
     ) -> step::Pushed {
-        let chunks: Vec<_> = chunks.convert();
-        with_engine(|engine| engine.push(now.convert(), &session, &turn, cursor, &chunks)).convert()
+        with_engine(|engine| engine.push(now.convert(), &session, &turn, cursor, chunks.convert())).convert()
     }
 
     fn summary(session: String) -> Option<session::Summary> {

@@ -148,7 +148,7 @@ impl Session {
         self.touch(cx);
     }
 
-    fn leave_candidates(&mut self, cx: &mut Cx) {
+    pub(crate) fn leave_candidates(&mut self, cx: &mut Cx) {
         if let Some((kind, since_ms)) = self.candidate.take() {
             cx.slots.remove_candidate(kind, since_ms, &self.id);
         }

@@ -41,6 +41,7 @@ pub(crate) struct Ending {
 
 impl Session {
     fn begin(&mut self, cx: &mut Cx, kind: Stopping, commands: Vec<u64>, cause: Cause) {
+        self.leave_candidates(cx);
         self.ending = Some(Ending { kind, commands, cause, then_suspend: false });
         self.touch(cx);
     }

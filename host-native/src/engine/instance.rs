@@ -55,14 +55,27 @@ impl CompiledEngine {
         Ok(Self { exports: EnginePre::new(instance).map_err(contract)? })
     }
 
+    fn bare_instance(&self) -> Result<EngineInstance, EngineFault> {
+        let mut store = Store::new(self.exports.engine(), ());
+        let exports = self.exports.instantiate(&mut store).map_err(|error| fault("instantiate", &error))?;
+        Ok(EngineInstance { store, exports, fault: None })
+    }
+
+    /// The options and bounds of an engine where nothing else is wanted. `epoch` and `owner` are placeholders: set both.
+    ///
+    /// # Errors
+    /// An [`EngineFault`] where there is no memory to ask the component.
+    pub fn default_config(&self) -> Result<Config, EngineFault> {
+        let mut instance = self.bare_instance()?;
+        instance.call("default-config", |machine, store| machine.call_default_config(store))
+    }
+
     /// Makes an engine that knows no session yet. Takes about 0.1 ms.
     ///
     /// # Errors
     /// An [`EngineFault`] where there is no memory for it.
     pub fn instance(&self, config: &Config) -> Result<EngineInstance, EngineFault> {
-        let mut store = Store::new(self.exports.engine(), ());
-        let exports = self.exports.instantiate(&mut store).map_err(|error| fault("instantiate", &error))?;
-        let mut instance = EngineInstance { store, exports, fault: None };
+        let mut instance = self.bare_instance()?;
         instance.call("init", |machine, store| machine.call_init(store, config))?;
         Ok(instance)
     }

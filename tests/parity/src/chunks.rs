@@ -1,7 +1,7 @@
 //! The chunks that agents give, in short words.
 
 use serde_json::{Value, json};
-use tackroom_core::transcript::{Chunk, Piece};
+use tackroom_core::input::{Chunk, Delta, Piece};
 
 /// Text that is whole.
 #[must_use]
@@ -19,7 +19,7 @@ pub fn any(value: Value) -> Chunk {
 /// `text-delta`.
 #[must_use]
 pub fn text_delta(id: &str, text: &str) -> Chunk {
-    Chunk::TextDelta { id: id.to_owned(), piece: piece(text) }
+    Chunk::TextDelta(Delta { id: id.to_owned(), piece: piece(text) })
 }
 
 /// A whole text part in three chunks.
@@ -33,7 +33,7 @@ pub fn text(id: &str, text: &str) -> Vec<Chunk> {
 pub fn reasoning(id: &str, text: &str) -> Vec<Chunk> {
     vec![
         any(json!({"type": "reasoning-start", "id": id})),
-        Chunk::ReasoningDelta { id: id.to_owned(), piece: piece(text) },
+        Chunk::ReasoningDelta(Delta { id: id.to_owned(), piece: piece(text) }),
         any(json!({"type": "reasoning-end", "id": id})),
     ]
 }
@@ -44,7 +44,7 @@ pub fn reasoning(id: &str, text: &str) -> Vec<Chunk> {
 pub fn tool_call(id: &str, name: &str, input: Value) -> Vec<Chunk> {
     let text = input.to_string();
     let (first, second) = text.split_at(text.ceil_char_boundary(text.len() / 2));
-    let delta = |text: &str| Chunk::ToolInputDelta { tool_call_id: id.to_owned(), piece: piece(text) };
+    let delta = |text: &str| Chunk::ToolInputDelta(Delta { id: id.to_owned(), piece: piece(text) });
     vec![
         any(json!({"type": "tool-input-start", "toolCallId": id, "toolName": name})),
         delta(first),

@@ -40,7 +40,7 @@ impl CrateFace {
                 Err(rejection) => Answer::Rejection(rejection),
             },
             Call::Push(Push { session, turn, cursor, chunks }) => {
-                Answer::Pushed(self.engine.push(entry.now, session, turn, *cursor, chunks))
+                Answer::Pushed(self.engine.push(entry.now, session, turn, *cursor, chunks.clone()))
             }
             Call::View(session) => Answer::View(self.view(session)),
         }

@@ -8,11 +8,10 @@ use tackroom_core::{
     effect::{Effect, EffectBody},
     event::Event,
     input::{
-        Command, CommandBody, Completed, Due, Failure, FailureKind, Input, Outcome, SliceEnd, SliceOutcome,
+        Chunk, Command, CommandBody, Completed, Due, Failure, FailureKind, Input, Outcome, SliceEnd, SliceOutcome,
     },
     record::{Summary, Usage},
     step::Step,
-    transcript::Chunk,
 };
 
 use crate::{
@@ -61,7 +60,6 @@ pub struct PlayHost {
     pub deadline: Option<u64>,
     face: CrateFace,
     commands: u64,
-    claimed: Vec<String>,
 }
 
 impl PlayHost {
@@ -80,7 +78,6 @@ impl PlayHost {
             events: Vec::new(),
             deadline: None,
             commands: 0,
-            claimed: Vec::new(),
         }
     }
 
@@ -173,9 +170,7 @@ impl PlayHost {
         match &effect.body {
             EffectBody::LoadSession(load) => Outcome::Loaded(self.store.claim(&effect.session, &load.owner)),
             EffectBody::ClaimLive(claim) => {
-                let page = self.store.claim_live(&claim.owner, claim.limit, &self.claimed);
-                self.claimed.extend(page.sessions.iter().map(|stored| stored.summary.id.clone()));
-                Outcome::Claimed(page)
+                Outcome::Claimed(self.store.claim_live(&claim.owner, claim.after.as_deref(), claim.limit))
             }
             EffectBody::RenewLeases(_) => Outcome::Renewed(Vec::new()),
             EffectBody::SaveSession(save) => match self.store.save(&effect.session, save) {

@@ -3,11 +3,10 @@
 use serde::{Deserialize, Serialize};
 use tackroom_core::{
     Now, Rejection,
-    engine::{LiveMessage, Rebuilt, Stats},
-    input::Input,
+    input::{Chunk, Input},
     record::Summary,
     step::{Pushed, Step},
-    transcript::Chunk,
+    view::{LiveMessage, Rebuilt, Stats},
 };
 
 /// One call of the engine at a moment.

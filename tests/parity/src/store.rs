@@ -81,14 +81,11 @@ impl PlayStore {
         Some(kept.stored())
     }
 
-    /// Claims a page of those recorded live and not yet claimed at this generation by the same call.
-    pub fn claim_live(&mut self, owner: &str, limit: u32, already: &[String]) -> ClaimedPage {
-        let live: Vec<String> = self
-            .sessions
-            .iter()
-            .filter(|(id, kept)| kept.owner.is_some() && !already.contains(id))
-            .map(|(id, _)| id.clone())
-            .collect();
+    /// Claims a page of those recorded live, in the order of ids, behind the last one of the page before.
+    pub fn claim_live(&mut self, owner: &str, after: Option<&str>, limit: u32) -> ClaimedPage {
+        let behind = |id: &str| after.is_none_or(|after| id > after);
+        let live = self.sessions.iter().filter(|(id, kept)| kept.owner.is_some() && behind(id));
+        let live: Vec<String> = live.map(|(id, _)| id.clone()).collect();
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = live.len() > limit;
         ClaimedPage { sessions: live.iter().take(limit).filter_map(|id| self.claim(id, owner)).collect(), more }
@@ -112,6 +109,12 @@ impl PlayStore {
             kept.generation += 1;
             kept.owner = Some("another-host".into());
         }
+    }
+
+    /// A session as it was written last.
+    #[must_use]
+    pub fn summary(&self, session: &str) -> Option<Summary> {
+        self.sessions.get(session).map(|kept| kept.summary.clone())
     }
 
     /// Whether a session is kept.

@@ -11,10 +11,16 @@ use anyhow::{Context, Result, bail};
 
 use crate::paths;
 
-/// The cargo that runs this program, by its own path: no proxy comes between.
+/// The cargo that runs this program, by its own path: no proxy comes between. What cargo tells this program about
+/// itself is not handed on, because build scripts would take it for a change and run again.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(paths::root());
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| name.starts_with("CARGO_MANIFEST_") || name.starts_with("CARGO_PKG_")) {
+            command.env_remove(name);
+        }
+    }
     command
 }
 
@@ -23,7 +29,7 @@ pub(crate) fn cargo() -> Command {
 pub(crate) fn foreign_cargo(rustc: &Path, target: &Path) -> Command {
     let mut command = cargo();
     for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(|name| belongs_to_the_outer_build(name)) {
+        if name.to_str().is_some_and(belongs_to_the_outer_build) {
             command.env_remove(name);
         }
     }
@@ -79,18 +85,20 @@ pub(crate) fn output(command: &mut Command, to: &str) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Runs a command, shows each line of its output as it comes and also hands it to `each`. Says whether it succeeded.
+/// Runs a command and hands each line of its output, as it comes, to `each`, which says whether to show it. Says
+/// whether the command succeeded.
 ///
 /// # Errors
 /// It cannot be started, or its output cannot be read.
-pub(crate) fn lines(command: &mut Command, to: &str, mut each: impl FnMut(&str)) -> Result<bool> {
+pub(crate) fn lines(command: &mut Command, to: &str, mut each: impl FnMut(&str) -> bool) -> Result<bool> {
     let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| cannot_start(command, to))?;
     let stdout = child.stdout.take().expect("the output was asked to be piped");
     for line in BufReader::new(stdout).split(b'\n') {
         let line = line.with_context(|| format!("The output of `{}` cannot be read.", shown(command)))?;
         let line = String::from_utf8_lossy(&line);
-        println!("{line}");
-        each(&line);
+        if each(&line) {
+            println!("{line}");
+        }
     }
     let status = child.wait().with_context(|| format!("`{}` cannot be waited for.", shown(command)))?;
     Ok(status.success())
@@ -142,6 +150,7 @@ mod tests {
         let mut seen = Vec::new();
         let ok = lines(Command::new("sh").args(["-c", "printf 'a\\n\\nb'; exit 1"]), "try", |line| {
             seen.push(line.to_owned());
+            false
         });
         assert!(!ok.unwrap());
         assert_eq!(seen, ["a", "", "b"]);

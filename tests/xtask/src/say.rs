@@ -27,11 +27,6 @@ impl Step {
     pub(crate) fn done(self, result: &str) {
         println!("    {} ({}): {result}", self.name, seconds(self.started.elapsed()));
     }
-
-    /// How long the step has run.
-    pub(crate) fn elapsed(&self) -> Duration {
-        self.started.elapsed()
-    }
 }
 
 /// A duration as a person reads it: `0.4 s`, `12 s`, `3 min 05 s`.

@@ -32,7 +32,7 @@ impl Stamp {
 
     /// The digest, in hexadecimal.
     pub(crate) fn finish(self) -> String {
-        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        self.0.finalize().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
     }
 
     fn walk(&mut self, path: &Path, name: &str) -> io::Result<()> {

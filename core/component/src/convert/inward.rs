@@ -15,20 +15,20 @@ record!(wit::session => engine::record: PendingInput { kind, approval_id, tool_c
 variant!(wit::session => engine::record: Stopping { Interrupt, Suspend, Close, Delete });
 record!(wit::session => engine::record: Summary {
     id, status, metadata, settings, created_at_ms, updated_at_ms, suspended_at_ms, turns, usage, error, pending,
-    message_count, turn, revision, stopping, degraded,
+    message_count, turn, revision, metadata_revision, stopping, degraded,
 });
 record!(wit::session => engine::record: StoredMessage { index, id, json });
 record!(wit::session => engine::record: StoredSession { generation, revision, summary, engine_state, tail, resume });
 record!(wit::limits => engine::limits: Config {
-    epoch, owner, capacity, approver, idle_timeout_ms, close_suspended_after_ms, turn_timeout_ms,
+    epoch, owner, capacity, faulted, approver, idle_timeout_ms, close_suspended_after_ms, turn_timeout_ms,
     suspend_idle_when_full, suspend_waiting_when_full, limits,
 });
 record!(wit::limits => engine::limits: Limits {
     acquire_timeout_ms, start_timeout_ms, stop_timeout_ms, interrupt_timeout_ms, store_timeout_ms,
-    acknowledge_timeout_ms, approve_timeout_ms, release_timeout_ms, shutdown_timeout_ms, lease_ms, renew_every_ms,
-    due_every_ms, partial_save_ms, retry_first_ms, retry_longest_ms, message_bytes, answer_bytes, message_parts,
-    chunk_bytes, metadata_bytes, setting_bytes, answer_input_bytes, pending, idempotency_keys, key_bytes,
-    kept_answers, replay_chunks, sessions, tick_work, claim_page,
+    acknowledge_timeout_ms, slice_timeout_ms, approve_timeout_ms, release_timeout_ms, shutdown_timeout_ms, lease_ms,
+    renew_every_ms, due_every_ms, partial_save_ms, retry_first_ms, retry_longest_ms, message_bytes, answer_bytes,
+    message_parts, chunk_bytes, metadata_bytes, setting_bytes, answer_input_bytes, pending, idempotency_keys,
+    key_bytes, kept_answers, replay_chunks, sessions, tick_work, claim_page,
 });
 variant!(wit::input => engine::input: Input { Start, Command(value), Completed(value), Notice(value), Tick, Shutdown });
 record!(wit::input => engine::input: Command { id, session, body });
@@ -65,25 +65,8 @@ record!(wit::input => engine::input: SliceFailure { message, alive });
 record!(wit::input => engine::input: Verdict { approved, reason, edited_input, rule });
 record!(wit::input => engine::input: Notice { agent, body });
 variant!(wit::input => engine::input: NoticeBody { Checkpoint(value), Exited(value) });
-
-impl Convert<engine::transcript::Piece> for wit::transcript::Piece {
-    fn convert(self) -> engine::transcript::Piece {
-        let Self { lead, text, trail } = self;
-        engine::transcript::Piece { lead, text, trail }
-    }
-}
-
-impl Convert<engine::transcript::Chunk> for wit::transcript::Chunk {
-    fn convert(self) -> engine::transcript::Chunk {
-        use engine::transcript::Chunk;
-        use wit::transcript::{PartDelta, ToolInputDelta};
-        match self {
-            Self::TextDelta(PartDelta { id, piece }) => Chunk::TextDelta { id, piece: piece.convert() },
-            Self::ReasoningDelta(PartDelta { id, piece }) => Chunk::ReasoningDelta { id, piece: piece.convert() },
-            Self::ToolInputDelta(ToolInputDelta { tool_call_id, piece }) => {
-                Chunk::ToolInputDelta { tool_call_id, piece: piece.convert() }
-            }
-            Self::Json(text) => Chunk::Json(text),
-        }
-    }
-}
+record!(wit::transcript => engine::input: Piece { lead, text, trail });
+record!(wit::transcript => engine::input: Delta { id, piece });
+variant!(wit::transcript => engine::input: Chunk {
+    TextDelta(value), ReasoningDelta(value), ToolInputDelta(value), Json(value),
+});

@@ -54,8 +54,9 @@ macro_rules! variant {
     ($($from:ident)::+ => $($to:ident)::+: $name:ident { $($case:ident $(($value:ident))?),+ $(,)? }) => {
         impl Convert<$($to)::+::$name> for $($from)::+::$name {
             fn convert(self) -> $($to)::+::$name {
+                use $($to)::+::$name as To;
                 match self {
-                    $(Self::$case $(($value))? => $($to)::+::$name::$case $(($value.convert()))?),+
+                    $(Self::$case $(($value))? => To::$case $(($value.convert()))?),+
                 }
             }
         }

@@ -14,7 +14,7 @@ record!(engine::record => wit::session: PendingInput { kind, approval_id, tool_c
 variant!(engine::record => wit::session: Stopping { Interrupt, Suspend, Close, Delete });
 record!(engine::record => wit::session: Summary {
     id, status, metadata, settings, created_at_ms, updated_at_ms, suspended_at_ms, turns, usage, error, pending,
-    message_count, turn, revision, stopping, degraded,
+    message_count, turn, revision, metadata_revision, stopping, degraded,
 });
 record!(engine::record => wit::session: StoredMessage { index, id, json });
 record!(engine::record => wit::session: AuditEntry {
@@ -26,6 +26,17 @@ variant!(engine::rejection => wit::rejection: Rejection {
 });
 record!(engine::rejection => wit::rejection: Conflict { session, status, message });
 record!(engine::rejection => wit::rejection: Invalid { field, message });
+record!(engine::limits => wit::limits: Config {
+    epoch, owner, capacity, faulted, approver, idle_timeout_ms, close_suspended_after_ms, turn_timeout_ms,
+    suspend_idle_when_full, suspend_waiting_when_full, limits,
+});
+record!(engine::limits => wit::limits: Limits {
+    acquire_timeout_ms, start_timeout_ms, stop_timeout_ms, interrupt_timeout_ms, store_timeout_ms,
+    acknowledge_timeout_ms, slice_timeout_ms, approve_timeout_ms, release_timeout_ms, shutdown_timeout_ms, lease_ms,
+    renew_every_ms, due_every_ms, partial_save_ms, retry_first_ms, retry_longest_ms, message_bytes, answer_bytes,
+    message_parts, chunk_bytes, metadata_bytes, setting_bytes, answer_input_bytes, pending, idempotency_keys,
+    key_bytes, kept_answers, replay_chunks, sessions, tick_work, claim_page,
+});
 variant!(engine::input => wit::input: AnswerBody { Allow(value), Deny(value), Result(value) });
 record!(engine::input => wit::input: Allow { reason, edited_input });
 record!(engine::input => wit::input: Deny { reason });
@@ -37,7 +48,7 @@ variant!(engine::effect => wit::effect: EffectBody {
     ContinueTurn(value), InterruptTurn(value), StopAgent(value), DestroyAgent(value), Approve(value),
 });
 record!(engine::effect => wit::effect: LoadSession { owner, lease_ms });
-record!(engine::effect => wit::effect: ClaimLive { owner, lease_ms, limit });
+record!(engine::effect => wit::effect: ClaimLive { owner, lease_ms, after, limit });
 record!(engine::effect => wit::effect: HeldSession { session, generation });
 record!(engine::effect => wit::effect: RenewLeases { owner, lease_ms, sessions });
 record!(engine::effect => wit::effect: Save {
@@ -72,6 +83,6 @@ record!(engine::step => wit::step: Step { effects, events, deadline });
 record!(engine::step => wit::step: Pushed { first_seq, edits, replay_from, step });
 record!(engine::step => wit::step: Edit { at, change });
 variant!(engine::step => wit::step: Change { Drop, Inject(value) });
-record!(engine::engine => wit::view: LiveMessage { turn, index, id, json, next_seq });
-record!(engine::engine => wit::view: Rebuilt { turn, chunks, next_seq, open });
-record!(engine::engine => wit::view: Stats { sessions, live, leases, waiting, effects, ready });
+record!(engine::view => wit::view: LiveMessage { turn, index, id, json, next_seq });
+record!(engine::view => wit::view: Rebuilt { turn, chunks, next_seq, open });
+record!(engine::view => wit::view: Stats { sessions, live, leases, waiting, effects, ready });

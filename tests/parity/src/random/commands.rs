@@ -12,14 +12,14 @@ use super::{Dice, metadata};
 
 impl Dice {
     pub(super) fn command(&mut self) {
-        let session = if self.rng.u8(..) < 4 { "no such session!".to_owned() } else { self.session() };
+        let session = if self.rng.u8(..) < 4 { "no such session!".to_owned() } else { self.wanted() };
         let known = self.status(&session);
         let body = match (known, self.rng.u8(0..100)) {
-            (None, 0..70) => self.create(),
+            (None, 0..90) => self.create(),
             (Some(Status::Preparing | Status::Suspended | Status::Failed), 0..60) | (Some(Status::Idle), 0..70) => {
                 self.send()
             }
-            (Some(Status::AwaitingInput), 0..70) => self.answers(&session),
+            (Some(Status::AwaitingInput), 0..80) => self.answers(&session),
             (_, 0..76) => self.send(),
             (_, 76..82) => self.answers(&session),
             (_, 82..86) => self.update(),
@@ -82,7 +82,7 @@ impl Dice {
         let pending = self.host.summary(session).map(|summary| summary.pending).unwrap_or_default();
         let mut answers = Vec::new();
         for call in &pending {
-            if self.rng.u8(..) < 200 {
+            if self.rng.u8(..) < 230 {
                 answers.push(self.answer_to(call));
             }
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use serde_json::json;
-use tackroom_core::transcript::{Chunk, Piece};
+use tackroom_core::input::{Chunk, Delta, Piece};
 
 use crate::chunks;
 
@@ -53,13 +53,13 @@ impl Said {
         self.parts += 1;
         let id = format!("{slice}-{}", self.parts);
         match rng.u8(0..100) {
-            0..45 => self.text(&id, rng, out),
-            45..55 => out.extend(chunks::reasoning(&id, "Hm.")),
-            55..72 => {
+            0..40 => self.text(&id, rng, out),
+            40..48 => out.extend(chunks::reasoning(&id, "Hm.")),
+            48..62 => {
                 out.extend(chunks::tool_call(&id, "bash", json!({"command": "ls", "n": 1})));
                 self.open_calls.push(id);
             }
-            72..82 => {
+            62..82 => {
                 out.extend(chunks::asked(&id, "write", json!({"path": "a"})));
                 self.asked.push(id);
             }
@@ -90,9 +90,9 @@ impl Said {
             1 => {
                 let high = Piece { lead: None, text: "cut ".into(), trail: Some(0xd83d) };
                 let low = Piece { lead: Some(0xdc0e), text: " here".into(), trail: None };
-                out.push(Chunk::TextDelta { id: open.clone(), piece: high });
+                out.push(Chunk::TextDelta(Delta { id: open.clone(), piece: high }));
                 if rng.u8(..) < 200 {
-                    out.push(Chunk::TextDelta { id: open, piece: low });
+                    out.push(Chunk::TextDelta(Delta { id: open, piece: low }));
                 }
             }
             _ => out.push(chunks::text_delta(&open, "and so on, \u{e9}t cetera. ")),
@@ -109,7 +109,7 @@ pub(super) fn garbage(rng: &mut Rng) -> Vec<Chunk> {
         Chunk::Json(r#"{"type":"unheard-of","deep":[[[1e400]]]}"#.into()),
         Chunk::Json(r#"{"type":"tool-output-available","toolCallId":"nobody","output":"\ud800"}"#.into()),
         chunks::text_delta("nobody", "text"),
-        Chunk::ToolInputDelta { tool_call_id: "nobody".into(), piece: chunks::piece("{}") },
+        Chunk::ToolInputDelta(Delta { id: "nobody".into(), piece: chunks::piece("{}") }),
         chunks::any(json!({"type": "tool-approval-request", "approvalId": "a", "toolCallId": "nobody"})),
         chunks::any(json!({"type": "abort"})),
         chunks::any(json!({"type": "error", "errorText": "broken"})),
