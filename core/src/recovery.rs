@@ -23,6 +23,7 @@ const DUE_PAGE: u32 = 256;
 
 /// What the engine knows of its host.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts, each set once")]
 pub(crate) struct Host {
     pub(crate) started: bool,
     pub(crate) ready: bool,

@@ -344,5 +344,4 @@ impl<'de> Deserialize<'de> for Json {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests;

@@ -27,6 +27,7 @@ pub(crate) mod send;
 pub(crate) mod stopping;
 pub(crate) mod stream;
 pub(crate) mod turn;
+pub(crate) mod turn_end;
 pub(crate) mod update;
 pub(crate) mod writer;
 

@@ -58,7 +58,6 @@ fn merge_raw(base: &str, over: &str) -> Result<String, FoldError> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::merge;
     use crate::json::Json;
