@@ -1,13 +1,15 @@
-//! The page of limits is held against the code: a newcomer reads the page, so it has to be true.
+//! The pages are held against the code: a newcomer reads them first, so they have to be true.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use serde_json::{Map, Value};
 use tackroom_core::{Config, Limits};
 
 const PAGE: &str = include_str!("../docs/limits.md");
+const MAP: &str = include_str!("../docs/architecture.md");
 
 /// The rows of the tables whose heading names `kind`: field to default, as the page writes them.
 fn rows(kind: &str) -> BTreeMap<String, String> {
@@ -59,4 +61,28 @@ fn every_option_is_on_the_page_with_its_default() {
     let mut options = fields(serde_json::to_value(Config::default()).unwrap());
     assert!(options.remove("limits").is_some(), "the limits have tables of their own");
     compare("Config", &options);
+}
+
+/// The files and directories right inside a directory of the sources, as the map writes them.
+fn rooms(directory: &str) -> BTreeSet<String> {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(directory);
+    let shown = |entry: std::io::Result<std::fs::DirEntry>| {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let slash = if entry.file_type().unwrap().is_dir() { "/" } else { "" };
+        format!("{directory}{name}{slash}")
+    };
+    let not_rooms = ["lib.rs", "session/mod.rs", "session/"];
+    let entries = std::fs::read_dir(sources).unwrap().map(shown);
+    entries.filter(|name| !not_rooms.contains(&name.as_str())).collect()
+}
+
+#[test]
+fn the_map_names_every_room_of_the_engine_and_no_other() {
+    let (_, rows) = MAP.split_once("In `core/src/`:").unwrap();
+    let (rows, _) = rows.split_once("In `host-native/src/`:").unwrap();
+    let named = rows.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs") || name.ends_with('/'));
+    let named: BTreeSet<String> = named.map(str::to_owned).collect();
+    let rooms: BTreeSet<String> = rooms("").into_iter().chain(rooms("session/")).collect();
+    assert_eq!(named, rooms);
 }
