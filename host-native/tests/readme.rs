@@ -134,3 +134,16 @@ fn the_pages_name_no_file_that_is_not_there() {
         assert!(root.join(link).exists(), "the README links to {link}");
     }
 }
+
+#[test]
+fn the_picture_tells_what_the_demonstration_tells() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let picture = std::fs::read_to_string(root.join("host-native/docs/demo.svg")).unwrap();
+    let story = std::fs::read_to_string(root.join("tests/xtask/src/demo/story.rs")).unwrap();
+    let lines = picture.lines().filter_map(|line| line.strip_suffix("</text>")?.rsplit_once('>'));
+    let told: Vec<&str> = lines.filter_map(|(_, line)| line.strip_prefix("* ")).collect();
+    assert_eq!(told.len(), story.matches("    tell(").count(), "the picture tells all of it: {told:?}");
+    for line in told {
+        assert!(story.contains(line), "the demonstration does not say {line:?}");
+    }
+}
