@@ -1,6 +1,7 @@
 //! What the README and the page on HTTP tell people to paste, pasted: against the program, with curl, as it stands there.
 //! (The README's Rust example is compiled and run with the crate's documentation.)
 
+#![cfg(all(feature = "claude", feature = "local", feature = "server", feature = "sqlite"))]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::{BufRead, BufReader};
