@@ -11,50 +11,39 @@ use alloc::vec::Vec;
 
 use crate::check;
 use crate::cx::{Cx, Kind, Later, Orphan};
-use crate::effect::{EffectBody, LoadSession, ReleaseSandbox};
+use crate::effect::{EffectBody, ReleaseSandbox};
 use crate::event::Event;
-use crate::input::{
-    Chunk, Command, CommandBody, Completed, Create, Failure, FailureKind, Input, Notice, NoticeBody, Outcome,
-};
+use crate::input::{Chunk, Command, CommandBody, Completed, Input, Notice, NoticeBody, Outcome};
 use crate::limits::Config;
-use crate::record::{StoredSession, Summary};
+use crate::loading::Loading;
+use crate::record::Summary;
 use crate::recovery::Host;
 use crate::rejection::Rejection;
 use crate::session::Session;
 use crate::session::outcome::failure_of;
 use crate::session::stopping::Cause;
 use crate::session::stream;
-use crate::session::writer::{After, Then, Undo};
+use crate::session::writer::After;
 use crate::step::{Pushed, Step};
 use crate::time::Now;
 use crate::timers::TimerKey;
 use crate::validate;
 use crate::view::{LiveMessage, Rebuilt, Stats};
 
-const STOPPING: &str = "The host is stopping; try again when it has started anew.";
+pub(crate) const STOPPING: &str = "The host is stopping; try again when it has started anew.";
 const STARTING: &str = "The host is starting and has not yet recovered its sessions; try again in a moment.";
-
-/// What waits for a session to be loaded.
-#[derive(Debug, Default)]
-struct Loading {
-    commands: Vec<Command>,
-    /// Commands that wanted to create it.
-    creates: Vec<u64>,
-    /// Whether it was suspended for so long that it is to be closed.
-    close: bool,
-}
 
 /// Decides everything; does nothing.
 #[derive(Debug)]
 pub struct Engine {
     pub(crate) cx: Cx,
     pub(crate) sessions: BTreeMap<String, Session>,
-    loading: BTreeMap<String, Loading>,
+    pub(crate) loading: BTreeMap<String, Loading>,
     pub(crate) host: Host,
     /// The deadline that the host was told last.
     told_ms: Option<u64>,
     /// Sessions that a handler was called on in this step.
-    visited: Vec<String>,
+    pub(crate) visited: Vec<String>,
 }
 
 impl Engine {
@@ -197,94 +186,6 @@ impl Engine {
         Ok(())
     }
 
-    fn create(&mut self, id: &str, command: u64, create: Create) -> Result<(), Rejection> {
-        let limits = &self.cx.config.limits;
-        if create.fork.is_some() {
-            return Err(Rejection::invalid("fork", "forks are reserved and not served yet; leave it out."));
-        }
-        validate::metadata(&create.metadata, limits)?;
-        validate::settings(&create.settings, limits)?;
-        if self.sessions.len() >= limits.sessions as usize {
-            return Err(Rejection::Unavailable("This host holds as many sessions in memory as it may.".into()));
-        }
-        let mut session = Session::new(id, create.metadata, create.settings, self.cx.now.wall_ms);
-        session.reserve(&mut self.cx)?;
-        let acknowledge = session.acknowledgement(&self.cx, command, Undo::Create, Then::Prepare);
-        session.acknowledge(&mut self.cx, acknowledge);
-        self.sessions.insert(id.to_string(), session);
-        self.visited.push(id.to_string());
-        Ok(())
-    }
-
-    fn load(&mut self, id: &str) -> &mut Loading {
-        if !self.loading.contains_key(id) {
-            let body = LoadSession { owner: self.cx.config.owner.clone(), lease_ms: self.cx.config.limits.lease_ms };
-            let timeout = self.cx.config.limits.store_timeout_ms;
-            self.cx.emit(id, Kind::Load, timeout, EffectBody::LoadSession(body));
-        }
-        self.loading.entry(id.to_string()).or_default()
-    }
-
-    fn loaded(&mut self, id: &str, outcome: Outcome) {
-        let Some(loading) = self.loading.remove(id) else { return };
-        match outcome {
-            Outcome::Loaded(Some(stored)) => self.loaded_session(stored, loading),
-            Outcome::Loaded(None) => self.refuse_all(loading, &Rejection::NotFound(id.into())),
-            other => {
-                let failure = failure_of(other);
-                self.cx.warn(id, "load", failure.message.clone());
-                let rejection = match failure.kind {
-                    FailureKind::Held | FailureKind::Fenced => Rejection::Unavailable(failure.message),
-                    _ => Rejection::Store(failure.message),
-                };
-                self.refuse_all(loading, &rejection);
-            }
-        }
-    }
-
-    fn refuse_all(&mut self, loading: Loading, rejection: &Rejection) {
-        let commands = loading.commands.into_iter().map(|command| command.id).chain(loading.creates);
-        for command in commands {
-            self.cx.refuse(command, rejection.clone());
-        }
-    }
-
-    fn loaded_session(&mut self, stored: StoredSession, loading: Loading) {
-        let id = stored.summary.id.clone();
-        self.take_in(stored);
-        let Some(session) = self.sessions.get_mut(&id) else { return };
-        for command in loading.creates {
-            let message = "a session of this id is kept already; choose another id, or send to this one.";
-            self.cx.refuse(command, session.conflict(message));
-        }
-        if loading.close && session.status == crate::record::Status::Suspended {
-            session.close(&mut self.cx, Vec::new());
-        }
-        for command in loading.commands {
-            let number = command.id;
-            let refused = if self.cx.shutting_down {
-                Some(Rejection::Unavailable(STOPPING.into()))
-            } else {
-                session.command(&mut self.cx, command).err()
-            };
-            if let Some(rejection) = refused {
-                self.cx.refuse(number, rejection);
-            }
-        }
-    }
-
-    /// Takes a claimed session into memory.
-    pub(crate) fn take_in(&mut self, stored: StoredSession) {
-        let id = stored.summary.id.clone();
-        if self.sessions.contains_key(&id) {
-            return;
-        }
-        let faulted = self.cx.config.faulted.as_ref() == Some(&id);
-        let session = Session::from_store(&mut self.cx, stored, faulted);
-        self.visited.push(id.clone());
-        self.sessions.insert(id, session);
-    }
-
     fn completed(&mut self, completed: Completed) {
         let Completed { effect, outcome } = completed;
         let Some(outstanding) = self.cx.settle_effect(effect) else {
@@ -293,7 +194,7 @@ impl Engine {
         self.dispatch(effect, &outstanding.session, outstanding.kind, outcome);
     }
 
-    fn dispatch(&mut self, effect: u64, id: &str, kind: Kind, outcome: Outcome) {
+    pub(crate) fn dispatch(&mut self, effect: u64, id: &str, kind: Kind, outcome: Outcome) {
         match kind {
             Kind::Load => self.loaded(id, outcome),
             Kind::ClaimLive => self.claimed(outcome),
@@ -308,7 +209,7 @@ impl Engine {
             kind => {
                 if let Some(session) = self.sessions.get_mut(id) {
                     self.visited.push(id.to_string());
-                    session.completed(&mut self.cx, effect, kind, outcome);
+                    session.completed(&mut self.cx, effect, &kind, outcome);
                 }
             }
         }
@@ -354,40 +255,8 @@ impl Engine {
     fn tick(&mut self) {
         for _ in 0..self.cx.config.limits.tick_work {
             let Some(key) = self.cx.timers.pop_due(self.cx.now.monotonic_ms) else { return };
-            self.due_timer(key);
+            self.due_timer(&key);
         }
-    }
-
-    fn due_timer(&mut self, key: TimerKey) {
-        match key {
-            TimerKey::Effect(effect) => self.overdue(effect),
-            // A lease that still comes is given back all the same.
-            TimerKey::Slot(lease) => self.cx.free_slot(lease),
-            TimerKey::Renew => self.renew(),
-            TimerKey::Due => self.look_for_due(),
-            TimerKey::Recover => self.claim_page(),
-            TimerKey::Shutdown => self.host.shutdown_overdue = true,
-            TimerKey::Idle(ref id)
-            | TimerKey::Turn(ref id)
-            | TimerKey::Acknowledge(ref id)
-            | TimerKey::Retry(ref id)
-            | TimerKey::Stopping(ref id) => {
-                let id = id.clone();
-                let Some(session) = self.sessions.get_mut(&id) else { return };
-                self.visited.push(id);
-                session_timer(session, &mut self.cx, &key);
-            }
-        }
-    }
-
-    fn overdue(&mut self, effect: u64) {
-        let Some(outstanding) = self.cx.outstanding.get(&effect).cloned() else { return };
-        let failure = Failure { kind: FailureKind::Unavailable, message: overdue_words(&outstanding.kind).into() };
-        // What may still come of these two is given back when it comes.
-        if !matches!(outstanding.kind, Kind::Acquire | Kind::Start) {
-            self.cx.settle_effect(effect);
-        }
-        self.dispatch(effect, &outstanding.session, outstanding.kind, Outcome::Failed(failure));
     }
 
     /// Does what handlers left for other sessions, then closes the step.
@@ -477,32 +346,5 @@ impl Engine {
                 self.cx.step.events.push(Event::SessionUpdated(session.summary()));
             }
         }
-    }
-}
-
-fn session_timer(session: &mut Session, cx: &mut Cx, key: &TimerKey) {
-    match key {
-        TimerKey::Idle(_) if session.ending.is_none() => session.begin_suspend(cx, Vec::new(), Cause::Idle),
-        TimerKey::Turn(_) if session.ending.is_none() => session.begin_interrupt(cx, Vec::new(), Cause::TurnTimeout),
-        TimerKey::Acknowledge(_) => session.acknowledge_overdue(cx),
-        TimerKey::Retry(_) => session.retry(cx),
-        TimerKey::Stopping(_) => session.stopping_overdue(cx),
-        _ => {}
-    }
-}
-
-fn overdue_words(kind: &Kind) -> &'static str {
-    match kind {
-        Kind::Load | Kind::Settle | Kind::ClaimLive | Kind::Renew | Kind::Save | Kind::Delete | Kind::ListDue => {
-            "The store did not answer in time."
-        }
-        Kind::Acquire => "The sandbox was not ready in time.",
-        Kind::Release { .. } | Kind::Discard => "The sandbox was not given back in time.",
-        Kind::Start => "The agent did not start in time.",
-        Kind::Slice => "The agent did not end its turn in time.",
-        Kind::Interrupt => "The agent did not confirm the interruption in time.",
-        Kind::Stop => "The agent did not stop in time.",
-        Kind::Destroy => "The agent could not be ended in time.",
-        Kind::Approve { .. } => "The approval callback did not answer in time; a person decides.",
     }
 }

@@ -12,6 +12,7 @@ use crate::event::Event;
 use crate::input::Outcome;
 use crate::session::outcome::failure_of;
 use crate::session::runtime::Runtime;
+use crate::session::stopping::Cause;
 use crate::timers::TimerKey;
 
 /// Two readings of the store's clock have to be this far apart, in milliseconds, or as far as the timeout if that is less.
@@ -22,6 +23,7 @@ const DUE_PAGE: u32 = 256;
 
 /// What the engine knows of its host.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts, each set once")]
 pub(crate) struct Host {
     pub(crate) started: bool,
     pub(crate) ready: bool,
@@ -46,8 +48,12 @@ impl Engine {
     pub(crate) fn claim_page(&mut self) {
         let limits = &self.cx.config.limits;
         let after = self.host.claimed_to.clone();
-        let body =
-            ClaimLive { after, owner: self.cx.config.owner.clone(), lease_ms: limits.lease_ms, limit: limits.claim_page };
+        let body = ClaimLive {
+            after,
+            owner: self.cx.config.owner.clone(),
+            lease_ms: limits.lease_ms,
+            limit: limits.claim_page,
+        };
         let timeout = limits.store_timeout_ms;
         self.cx.emit("", Kind::ClaimLive, timeout, EffectBody::ClaimLive(body));
     }
@@ -141,13 +147,18 @@ impl Engine {
                 session.acquire(&mut self.cx);
             }
         }
-        if !self.cx.slots.oversubscribed() {
-            return;
+        while self.cx.slots.oversubscribed() {
+            self.make_room();
         }
+    }
+
+    /// Suspends the longest idle session for those who wait, or tells the last of them that there is no room.
+    fn make_room(&mut self) {
         let waiting_too = self.cx.config.suspend_waiting_when_full;
         let victim = if self.cx.config.suspend_idle_when_full { self.cx.slots.victim(waiting_too, "") } else { None };
-        if let Some(victim) = victim {
-            return self.cx.later.push_back(Later::SuspendForRoom(victim));
+        if let Some(session) = victim.as_ref().and_then(|id| self.sessions.get_mut(id)) {
+            session.begin_suspend(&mut self.cx, Vec::new(), Cause::Room);
+            return;
         }
         let Some(id) = self.cx.slots.queue.pop_back() else { return };
         if let Some(session) = self.sessions.get_mut(&id) {
@@ -155,6 +166,7 @@ impl Engine {
             session.runtime = Runtime::None;
             let rejection = crate::rejection::Rejection::Capacity(capacity);
             session.give_up_start(&mut self.cx, "capacity", &rejection.message());
+            self.visit(Vec::from([id]));
         }
     }
 

@@ -123,9 +123,13 @@ fn from_message(
             continue;
         };
         let answer = match waits.kind {
-            PendingKind::Approval => approval.and_then(|approval| match approval.approved? {
-                true => Some(AnswerBody::Allow(Allow { reason: approval.reason, edited_input: None })),
-                false => Some(AnswerBody::Deny(Deny { reason: approval.reason })),
+            PendingKind::Approval => approval.and_then(|approval| {
+                let reason = approval.reason;
+                Some(if approval.approved? {
+                    AnswerBody::Allow(Allow { reason, edited_input: None })
+                } else {
+                    AnswerBody::Deny(Deny { reason })
+                })
             }),
             PendingKind::Result => result_in(&part),
         };

@@ -2,6 +2,7 @@
 
 use alloc::format;
 use alloc::string::String;
+use core::fmt::Write;
 
 use crate::effect::Answer;
 use crate::input::AnswerBody;
@@ -21,21 +22,25 @@ fn shortened(text: &str) -> &str {
 pub(crate) fn words(answers: &[Answer]) -> String {
     let mut text = String::from("You were stopped while tool calls of yours waited for an answer. The answers are:\n");
     for answer in answers {
-        let call = format!("\n- {} with the input {}", answer.tool_name, shortened(&answer.input));
-        text.push_str(&call);
-        text.push_str(&match &answer.answer {
-            AnswerBody::Allow(allow) => match &allow.edited_input {
-                None => String::from(": allowed. Make this call again now."),
-                Some(input) => format!(": allowed with another input. Make the call now with {}.", shortened(input)),
-            },
-            AnswerBody::Deny(deny) => match &deny.reason {
-                None => String::from(": denied. Do not make this call."),
-                Some(reason) => format!(": denied. Do not make this call. The reason: {reason}"),
-            },
-            AnswerBody::Result(result) if result.is_error => format!(": failed with {}", result.output),
-            AnswerBody::Result(result) => format!(": the result is {}", result.output),
-        });
+        let said = said(&answer.answer);
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n- {} with the input {}{said}", answer.tool_name, shortened(&answer.input));
     }
     text.push_str("\n\nThen go on with what you were doing.");
     text
+}
+
+fn said(answer: &AnswerBody) -> String {
+    match answer {
+        AnswerBody::Allow(allow) => match &allow.edited_input {
+            None => String::from(": allowed. Make this call again now."),
+            Some(input) => format!(": allowed with another input. Make the call now with {}.", shortened(input)),
+        },
+        AnswerBody::Deny(deny) => match &deny.reason {
+            None => String::from(": denied. Do not make this call."),
+            Some(reason) => format!(": denied. Do not make this call. The reason: {reason}"),
+        },
+        AnswerBody::Result(result) if result.is_error => format!(": failed with {}", result.output),
+        AnswerBody::Result(result) => format!(": the result is {}", result.output),
+    }
 }

@@ -1,3 +1,5 @@
+//! Hostile and odd JSON texts.
+
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 

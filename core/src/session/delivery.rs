@@ -1,7 +1,7 @@
 //! A pause: what it waits for, who answers in which order, and how the answers reach the agent, at most once.
 
 use alloc::boxed::Box;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::approval::answers::{self, Problem};
@@ -15,7 +15,8 @@ use crate::rejection::Rejection;
 use crate::session::Session;
 use crate::session::notes::{Call, KeptAnswer, Recorded, Settled, keep_newest};
 use crate::session::runtime::Runtime;
-use crate::session::turn::{Turn, TurnEnd, TurnState};
+use crate::session::turn::{Turn, TurnState};
+use crate::session::turn_end::TurnEnd;
 use crate::session::writer::{After, Then, Undo};
 use crate::transcript::{Chunk, Ending as Settling, settle};
 
@@ -167,7 +168,7 @@ impl Session {
             return Err(self.nothing_new());
         }
         let fresh = &reading.fresh;
-        let all = |turn: &Box<Turn>| {
+        let all = |turn: &Turn| {
             let answered = |id: &String| turn.answers.contains_key(id) || fresh.iter().any(|(other, _)| other == id);
             turn.pending.iter().all(|pending| answered(&pending.approval_id))
         };
@@ -282,7 +283,7 @@ impl Session {
         if !repeats {
             return Err(self.conflict("nothing waits for an answer."));
         }
-        let turn = self.turn.as_ref().map(|turn| turn.id.to_string());
+        let turn = self.turn.as_ref().map(|turn| turn.id.clone());
         cx.accept(command, self.summary(), turn, true);
         Ok(())
     }

@@ -27,6 +27,7 @@ pub(crate) mod send;
 pub(crate) mod stopping;
 pub(crate) mod stream;
 pub(crate) mod turn;
+pub(crate) mod turn_end;
 pub(crate) mod update;
 pub(crate) mod writer;
 
@@ -148,7 +149,7 @@ impl Session {
         self.touch(cx);
     }
 
-    fn leave_candidates(&mut self, cx: &mut Cx) {
+    pub(crate) fn leave_candidates(&mut self, cx: &mut Cx) {
         if let Some((kind, since_ms)) = self.candidate.take() {
             cx.slots.remove_candidate(kind, since_ms, &self.id);
         }

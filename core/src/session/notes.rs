@@ -74,7 +74,7 @@ impl Default for Notes {
 /// An idempotency key and the turn it stands for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Key {
-    pub(crate) key: String,
+    pub(crate) name: String,
     pub(crate) turn: String,
     pub(crate) mark: String,
 }
@@ -171,7 +171,7 @@ impl Notes {
     }
 
     pub(crate) fn key(&self, key: &str) -> Option<&Key> {
-        self.keys.iter().find(|known| known.key == key)
+        self.keys.iter().find(|known| known.name == key)
     }
 }
 

@@ -1,7 +1,6 @@
 //! What adapters answer, brought to the room that waits for it. An answer to something given up changes nothing.
 
 use alloc::format;
-use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use crate::cx::{Cx, Kind};
@@ -39,9 +38,9 @@ fn name_of(outcome: &Outcome) -> &'static str {
 }
 
 impl Session {
-    pub(crate) fn completed(&mut self, cx: &mut Cx, effect: u64, kind: Kind, outcome: Outcome) {
+    pub(crate) fn completed(&mut self, cx: &mut Cx, effect: u64, kind: &Kind, outcome: Outcome) {
         match kind {
-            Kind::Save | Kind::Settle | Kind::Delete => self.store_answered(cx, effect, &kind, outcome),
+            Kind::Save | Kind::Settle | Kind::Delete => self.store_answered(cx, effect, kind, outcome),
             Kind::Acquire | Kind::Start => self.start_answered(cx, effect, outcome),
             Kind::Slice => self.slice_answered(cx, effect, outcome),
             Kind::Interrupt => self.interrupted(cx, outcome == Outcome::Done),
@@ -70,7 +69,7 @@ impl Session {
                 }
                 match outcome {
                     Outcome::Done => self.saved(cx),
-                    other => self.save_failed(cx, failure_of(other)),
+                    other => self.save_failed(cx, &failure_of(other)),
                 }
             }
             (Kind::Settle, Outcome::Loaded(stored)) => self.read_back_done(cx, stored),
@@ -121,7 +120,7 @@ impl Session {
         }
         match outcome {
             Outcome::Stopped(resume) => self.stopped(cx, Ok(resume)),
-            other => self.stopped(cx, Err(failure_of(other).message.to_string())),
+            other => self.stopped(cx, Err(failure_of(other).message)),
         }
     }
 }

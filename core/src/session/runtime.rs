@@ -180,7 +180,7 @@ impl Session {
                 cx.destroy(&self.id, agent);
             }
             Runtime::Acquiring { lease } if cx.outstanding.contains_key(&lease) => {
-                cx.abandon(lease, self.notes.started)
+                cx.abandon(lease, self.notes.started);
             }
             Runtime::Acquiring { lease } => cx.free_slot(lease),
             _ => {}

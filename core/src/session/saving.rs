@@ -170,7 +170,7 @@ impl Session {
     }
 
     /// The write has failed, or its outcome is not known.
-    pub(crate) fn save_failed(&mut self, cx: &mut Cx, failure: Failure) {
+    pub(crate) fn save_failed(&mut self, cx: &mut Cx, failure: &Failure) {
         let Some(in_flight) = &mut self.writer.in_flight else { return };
         in_flight.effect = None;
         let (first, unknown) = (in_flight.save.revision == 1, in_flight.unknown);

@@ -71,7 +71,7 @@ impl Session {
             files: message.files,
         });
         if let Some(key) = send.idempotency_key {
-            self.notes.keys.push(Key { key, turn: send.turn.clone(), mark });
+            self.notes.keys.push(Key { name: key, turn: send.turn.clone(), mark });
             keep_newest(&mut self.notes.keys, cx.config.limits.idempotency_keys);
         }
         let mut turn = Turn::new(send.turn, send.assistant_message, &cx.config.limits);

@@ -3,7 +3,6 @@
 //! The first terminal event of a turn wins. Delete supersedes close, close supersedes suspend and interrupt. What does not
 //! confirm in time is killed.
 
-use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -14,7 +13,8 @@ use crate::record::{AuditEntry, AuditWho, Status, Stopping};
 use crate::rejection::Rejection;
 use crate::session::Session;
 use crate::session::runtime::Runtime;
-use crate::session::turn::{Turn, TurnEnd, TurnState};
+use crate::session::turn::{Turn, TurnState};
+use crate::session::turn_end::TurnEnd;
 use crate::session::writer::After;
 use crate::timers::TimerKey;
 
@@ -41,6 +41,7 @@ pub(crate) struct Ending {
 
 impl Session {
     fn begin(&mut self, cx: &mut Cx, kind: Stopping, commands: Vec<u64>, cause: Cause) {
+        self.leave_candidates(cx);
         self.ending = Some(Ending { kind, commands, cause, then_suspend: false });
         self.touch(cx);
     }
@@ -322,11 +323,11 @@ impl Session {
         }
         cx.event(Event::SessionReleased(self.id.clone()));
         self.cancel_waiter(cx, message);
-        let running = |turn: &Box<Turn>| match turn.state {
+        let running = |turn: &Turn| match turn.state {
             TurnState::Running(effect) => Some(effect),
             _ => None,
         };
-        if let Some(effect) = self.turn.as_ref().and_then(running) {
+        if let Some(effect) = self.turn.as_deref().and_then(running) {
             cx.settle_effect(effect);
         }
         if let Some(turn) = self.turn.take()

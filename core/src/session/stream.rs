@@ -1,6 +1,6 @@
 //! The stream of a turn: chunks are numbered, folded, mended where they would break the message, and added to.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::cx::Cx;
@@ -184,17 +184,13 @@ fn fold(turn: &mut Turn, batch: &mut Batch<'_>, chunk: &Chunk) -> bool {
         batch.drop();
         return boundary;
     }
-    match turn.message.apply(chunk) {
-        Ok(applied) => {
-            turn.next_seq += 1;
-            boundary | (applied.tool_boundary && applied.reach == Reach::Message)
-        }
-        Err(_) => {
-            turn.warnings = turn.warnings.saturating_add(1);
-            batch.drop();
-            boundary
-        }
-    }
+    let Ok(applied) = turn.message.apply(chunk) else {
+        turn.warnings = turn.warnings.saturating_add(1);
+        batch.drop();
+        return boundary;
+    };
+    turn.next_seq += 1;
+    boundary || (applied.tool_boundary && applied.reach == Reach::Message)
 }
 
 /// Folds a chunk that the agent did not send and puts it before the one at hand.
@@ -207,5 +203,5 @@ fn add(turn: &mut Turn, batch: &mut Batch<'_>, chunk: &Chunk) -> bool {
 
 /// The chunks of the turn's message from its start, for a reader without a usable cursor.
 pub(crate) fn rebuilt(turn: &Turn) -> Vec<String> {
-    crate::transcript::unfold(&turn.message).iter().map(Chunk::to_json).map(|text| text.to_string()).collect()
+    crate::transcript::unfold(&turn.message).iter().map(Chunk::to_json).collect()
 }

@@ -45,7 +45,13 @@ impl Session {
     pub(crate) fn undo(&mut self, cx: &mut Cx, undo: Undo) {
         match undo {
             Undo::Nothing => {}
-            Undo::Create => self.gone = true,
+            Undo::Create => {
+                // Whatever waited behind the creation has no session.
+                for command in self.drain_commands() {
+                    cx.refuse(command, Rejection::NotFound(self.id.clone()));
+                }
+                self.gone = true;
+            }
             Undo::Send(undo) => self.undo_send(cx, *undo),
             Undo::Answers(ids, status) => self.undo_answers(cx, &ids, status),
             Undo::Update { metadata, settings, metadata_revision } => {

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use tackroom_core::effect::{Effect, EffectBody, ResumeChange, Save};
 use tackroom_core::event::Event;
 use tackroom_core::input::{
-    AnswerInput, Chunk, ClaimedPage, Command, CommandBody, Completed, Continue, Create, Delta, Due, Failure, FailureKind,
-    Input, Outcome, Piece, Send, SliceEnd, SliceFailure, SliceOutcome, WhenBusy,
+    AnswerInput, Chunk, ClaimedPage, Command, CommandBody, Completed, Continue, Create, Delta, Due, Failure,
+    FailureKind, Input, Outcome, Piece, Send, SliceEnd, SliceFailure, SliceOutcome, WhenBusy,
 };
 use tackroom_core::record::{Settings, Status, StoredMessage, StoredSession, Usage};
 use tackroom_core::step::{Pushed, Step};
@@ -166,9 +166,8 @@ impl World {
             EffectBody::RenewLeases(_) => Outcome::Renewed(Vec::new()),
             EffectBody::ListDue(due) => {
                 let now_ms = self.now.wall_ms;
-                let is_due = |row: &&Row| {
-                    row.session.summary.suspended_at_ms.is_some_and(|at| at + due.for_ms <= now_ms)
-                };
+                let is_due =
+                    |row: &&Row| row.session.summary.suspended_at_ms.is_some_and(|at| at + due.for_ms <= now_ms);
                 let sessions = self.rows.values().filter(is_due).map(|row| row.session.summary.id.clone()).collect();
                 Outcome::Due(Due { now_ms, sessions })
             }

@@ -6,9 +6,7 @@ use serde_json::json;
 use tackroom_core::{
     Config, Limits, Now,
     effect::{Effect, EffectBody},
-    input::{
-        FailureKind, Input, Notice, NoticeBody, Outcome, SliceEnd, SliceFailure, SliceOutcome, Verdict,
-    },
+    input::{FailureKind, Input, Notice, NoticeBody, Outcome, SliceEnd, SliceFailure, SliceOutcome, Verdict},
     record::{Status, Usage},
 };
 
@@ -55,6 +53,8 @@ pub struct Dice {
     /// The host.
     pub host: PlayHost,
     rng: Rng,
+    /// How many sessions it plays with: the fewer, the further each comes.
+    sessions: usize,
     talk: Talk,
     ids: u64,
     answered: Vec<(u64, Outcome)>,
@@ -83,7 +83,8 @@ impl Dice {
         let config = config(rng, epoch);
         let mut host = PlayHost::new(config, now, store);
         host.play(Call::Input(Input::Start));
-        Self { host, rng: rng.fork(), talk: Talk::default(), ids: 0, answered: Vec::new() }
+        let sessions = rng.usize(1..=SESSIONS.len());
+        Self { host, rng: rng.fork(), sessions, talk: Talk::default(), ids: 0, answered: Vec::new() }
     }
 
     /// One or a few calls.
@@ -91,20 +92,20 @@ impl Dice {
         let pass = if self.rng.u8(..) < 100 { 0 } else { self.rng.u64(0..400) };
         self.host.pass(pass);
         match self.rng.u8(0..100) {
-            0..45 => self.answer(),
-            45..68 => self.talk(),
-            68..86 => self.command(),
-            86..92 => self.tick(),
-            92..94 => self.notice(),
-            94..96 => self.late(),
-            96..98 => self.garbage(),
-            98 => self.view(),
+            0..54 => self.answer(),
+            54..74 => self.talk(),
+            74..88 => self.command(),
+            88..92 => self.tick(),
+            92 => self.notice(),
+            93..95 => self.late(),
+            95..97 => self.garbage(),
+            97..99 => self.view(),
             _ => self.rare(),
         }
     }
 
     fn session(&mut self) -> String {
-        SESSIONS[self.rng.usize(..SESSIONS.len())].to_owned()
+        SESSIONS[self.rng.usize(..self.sessions)].to_owned()
     }
 
     fn id(&mut self, kind: &str) -> String {
@@ -119,10 +120,10 @@ impl Dice {
             return self.command();
         }
         let effect = &waiting[self.rng.usize(..waiting.len())];
-        if self.host.slices.contains_key(&effect.id) && self.rng.u8(..) < 160 {
+        if self.host.slices.contains_key(&effect.id) && self.rng.u8(..) < 90 {
             return self.talk_on(effect.id);
         }
-        let outcome = if self.rng.u8(..) < 28 { self.bad_outcome(effect) } else { self.fair_outcome(effect) };
+        let outcome = if self.rng.u8(..) < 14 { self.bad_outcome(effect) } else { self.fair_outcome(effect) };
         self.answered.push((effect.id, outcome.clone()));
         self.host.complete(effect.id, outcome);
     }
@@ -265,7 +266,10 @@ impl Dice {
         let running: Vec<u64> = self.host.slices.keys().copied().collect();
         match running.as_slice() {
             [] => self.answer(),
-            _ => self.talk_on(running[self.rng.usize(..running.len())]),
+            running => {
+                let slice = running[self.rng.usize(..running.len())];
+                self.talk_on(slice);
+            }
         }
     }
 
@@ -279,8 +283,18 @@ impl Dice {
         self.talk.next(slice, &mut self.rng)
     }
 
+    /// A session, more often one that waits for an answer.
+    fn wanted(&mut self) -> String {
+        let waits = |id: &&&str| self.status(id) == Some(Status::AwaitingInput);
+        match SESSIONS.iter().find(waits) {
+            Some(id) if self.rng.bool() => (*id).to_owned(),
+            _ => self.session(),
+        }
+    }
+
     fn status(&self, session: &str) -> Option<Status> {
-        self.host.summary(session).map(|summary| summary.status)
+        let summary = self.host.summary(session).or_else(|| self.host.store.summary(session));
+        summary.map(|summary| summary.status)
     }
 }
 
@@ -290,13 +304,14 @@ fn config(rng: &mut Rng, epoch: &str) -> Config {
         epoch: epoch.into(),
         owner: "host".into(),
         capacity: rng.bool().then(|| rng.u32(1..4)),
+        faulted: None,
         approver: rng.bool(),
         idle_timeout_ms: rng.bool().then(|| rng.u64(1_000..100_000)),
         close_suspended_after_ms: rng.bool().then(|| rng.u64(1_000..1_000_000)),
         turn_timeout_ms: rng.bool().then(|| rng.u64(1_000..50_000)),
         suspend_idle_when_full: rng.u8(..) < 200,
         suspend_waiting_when_full: rng.bool(),
-        limits: Limits { pending: rng.u32(1..6), idempotency_keys: rng.u32(1..4), ..default.limits },
+        limits: Limits { pending: rng.u32(2..9), idempotency_keys: rng.u32(1..4), ..default.limits },
     }
 }
 

@@ -111,6 +111,12 @@ impl PlayStore {
         }
     }
 
+    /// A session as it was written last.
+    #[must_use]
+    pub fn summary(&self, session: &str) -> Option<Summary> {
+        self.sessions.get(session).map(|kept| kept.summary.clone())
+    }
+
     /// Whether a session is kept.
     #[must_use]
     pub fn holds(&self, session: &str) -> bool {

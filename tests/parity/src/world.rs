@@ -332,13 +332,19 @@ impl World {
         self
     }
 
+    /// The session as it stands: in the engine's memory, else as it was written last; nothing where it is forgotten.
+    #[must_use]
+    pub fn find(&self, session: &str) -> Option<Summary> {
+        self.host.summary(session).or_else(|| self.host.store.summary(session))
+    }
+
     /// The session as it stands.
     ///
     /// # Panics
-    /// The engine does not have it in memory.
+    /// It is neither in memory nor kept.
     #[must_use]
     pub fn summary(&self, session: &str) -> Summary {
-        self.host.summary(session).unwrap_or_else(|| panic!("{session} is not in memory"))
+        self.find(session).unwrap_or_else(|| panic!("{session} is neither in memory nor kept"))
     }
 
     /// Asserts where the session stands, so that a scenario says what it is about.

@@ -2,7 +2,10 @@
 //!
 //! `TACKROOM_TEST_SCALE=10` plays all 20,000 journals, the default a tenth; `TACKROOM_PARITY_SEED=N` plays one.
 
-use std::{collections::BTreeMap, sync::atomic::{AtomicU64, Ordering}};
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use tackroom::engine::{Cache, CompiledEngine};
 use tackroom_core::input::Input;
@@ -95,7 +98,7 @@ fn the_dice_reach_far_into_the_engine() {
         }
     }
     println!("effects {effects:?}\nevents {events:?}\ncommands {commands}, refused at once {refused}");
-    assert_eq!(effects.len(), 16, "{effects:?}");
-    assert_eq!(events.len(), 13, "{events:?}");
+    assert!(effects.len() == 16 && effects.values().all(|count| *count > 30), "{effects:?}");
+    assert!(events.len() == 13 && events.values().all(|count| *count > 10), "{events:?}");
     assert!(refused * 2 < commands, "{refused} of {commands} commands were refused");
 }

@@ -43,7 +43,10 @@ fn main() -> ExitCode {
 fn report(result: Result<tackroom_sim::Report, tackroom_sim::Violation>) -> ExitCode {
     match result {
         Ok(report) => {
-            println!("Seed {}: {} steps, {} crashes, mark {:016x}.", report.seed, report.steps, report.crashes, report.mark);
+            println!(
+                "Seed {}: {} steps, {} crashes, mark {:016x}.",
+                report.seed, report.steps, report.crashes, report.mark
+            );
             ExitCode::SUCCESS
         }
         Err(violation) => {

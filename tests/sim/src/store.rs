@@ -51,10 +51,8 @@ impl Store {
             return failed(FailureKind::Stale);
         }
         let old = self.rows.remove(id);
-        let (mut messages, mut audit, kept) = old.map_or_else(
-            || (BTreeMap::new(), Vec::new(), None),
-            |row| (row.messages, row.audit, row.session.resume),
-        );
+        let (mut messages, mut audit, kept) = old
+            .map_or_else(|| (BTreeMap::new(), Vec::new(), None), |row| (row.messages, row.audit, row.session.resume));
         for message in &save.messages {
             messages.insert(message.index, message.clone());
         }

@@ -1,8 +1,8 @@
 //! Many worlds, the same world twice, and every planted fault.
 
+use tackroom_sim::run;
 use tackroom_sim::saboteur::ALL;
 use tackroom_sim::trace::Trace;
-use tackroom_sim::run;
 
 fn seeds() -> u64 {
     let scale: u64 = std::env::var("TACKROOM_TEST_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1);
@@ -35,6 +35,16 @@ fn the_same_seed_is_the_same_trace() {
         assert_eq!(results.0, results.1);
         assert_eq!(one.lines(), other.lines());
     }
+}
+
+#[test]
+fn every_invariant_of_the_architecture_page_has_a_planted_fault() {
+    let page = include_str!("../../../core/docs/architecture.md");
+    let invariants =
+        page.split_once("## Invariants").and_then(|(_, rest)| rest.split("\n## ").next()).unwrap_or_default();
+    let numbers = invariants.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next()?.parse::<u8>().ok());
+    let planted: Vec<u8> = ALL.iter().map(|(_, number)| *number).collect();
+    assert_eq!(numbers.collect::<Vec<_>>(), planted);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a bare machine lacks. Every part may be repeated: what is there already is left as it is.
 
 mod agents;
-mod node;
+pub(crate) mod node;
 
 use anyhow::{Context, Result, bail};
 

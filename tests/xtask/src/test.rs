@@ -10,6 +10,8 @@ use crate::{
     say, setup, wasm,
 };
 
+mod outside;
+
 /// Multiplies the counts of the tests that run many rounds.
 const SCALE: &str = "TACKROOM_TEST_SCALE";
 
@@ -22,9 +24,10 @@ struct Step {
 }
 
 /// In the order in which they run: what fails soonest comes first.
-const STEPS: [Step; 3] = [
+const STEPS: [Step; 6] = [
     Step { name: "core", run: |run| run.cargo_test(&["--package", "tackroom-core"]) },
     Step { name: "build program", run: |run| run.cargo_test(&["--package", "xtask", "--package", "wasm-tool"]) },
+    Step { name: "simulator", run: |run| run.cargo_test(&["--package", "tackroom-sim"]) },
     Step {
         name: "host",
         run: |run| {
@@ -34,11 +37,14 @@ const STEPS: [Step; 3] = [
                 "--workspace",
                 "--exclude=tackroom-core",
                 "--exclude=tackroom-component",
+                "--exclude=tackroom-sim",
                 "--exclude=wasm-tool",
                 "--exclude=xtask",
             ])
         },
     },
+    Step { name: "ai package", run: |_| outside::ai_package() },
+    Step { name: "Claude Code", run: |_| outside::claude() },
 ];
 
 /// What all steps have in common.

@@ -13,7 +13,7 @@ pub(crate) fn ask(session: &mut Session, cx: &mut Cx, command: u64, ask: Ask) ->
     let interrupting = session.ending.as_ref().is_some_and(|ending| ending.kind == Stopping::Interrupt);
     match ask {
         Ask::Send(_) => Err(session.conflict("its turn waits for an answer; answer first, or interrupt the turn.")),
-        Ask::Continue(_) if interrupting => Err(session.conflict("its turn is being cut short.")),
+        Ask::Continue(_) | Ask::Suspend if interrupting => Err(session.conflict("its turn is being cut short.")),
         Ask::Continue(given) => session.continue_turn(cx, command, &given),
         Ask::Interrupt if session.ending.is_some() && !interrupting => {
             Err(session.conflict("it is being suspended; interrupt it when that is done."))
@@ -24,7 +24,6 @@ pub(crate) fn ask(session: &mut Session, cx: &mut Cx, command: u64, ask: Ask) ->
             }
             Ok(())
         }
-        Ask::Suspend if interrupting => Err(session.conflict("its turn is being cut short.")),
         Ask::Suspend => {
             if !join(session, command, Stopping::Suspend) {
                 session.begin_suspend(cx, Vec::from([command]), Cause::Asked);

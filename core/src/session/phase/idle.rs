@@ -24,7 +24,10 @@ pub(crate) fn ask(session: &mut Session, cx: &mut Cx, command: u64, ask: Ask) ->
             session.write(cx, [crate::session::writer::After::Reply(command)]);
             Ok(())
         }
-        Ask::Interrupt => nothing_to_do(session, cx, command),
+        Ask::Interrupt => {
+            nothing_to_do(session, cx, command);
+            Ok(())
+        }
         Ask::Suspend => {
             if !join(session, command, Stopping::Suspend) {
                 session.begin_suspend(cx, Vec::from([command]), Cause::Asked);

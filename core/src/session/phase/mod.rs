@@ -74,9 +74,8 @@ fn close(session: &mut Session, cx: &mut Cx, command: u64) {
 }
 
 /// A command that finds nothing to do.
-fn nothing_to_do(session: &Session, cx: &mut Cx, command: u64) -> Result<(), Rejection> {
+fn nothing_to_do(session: &Session, cx: &mut Cx, command: u64) {
     cx.accept(command, session.summary(), None, false);
-    Ok(())
 }
 
 /// Joins a command to what is under way already.

@@ -4,7 +4,7 @@ use crate::cx::Cx;
 use crate::rejection::Rejection;
 use crate::session::Session;
 use crate::session::phase::{Ask, nothing_to_do};
-use crate::session::turn::TurnEnd;
+use crate::session::turn_end::TurnEnd;
 use crate::session::writer::{After, Then};
 
 pub(crate) fn ask(session: &mut Session, cx: &mut Cx, command: u64, ask: Ask) -> Result<(), Rejection> {
@@ -21,6 +21,9 @@ pub(crate) fn ask(session: &mut Session, cx: &mut Cx, command: u64, ask: Ask) ->
             session.write(cx, ended.into_iter().chain([After::Reply(command)]));
             Ok(())
         }
-        Ask::Interrupt | Ask::Suspend => nothing_to_do(session, cx, command),
+        Ask::Interrupt | Ask::Suspend => {
+            nothing_to_do(session, cx, command);
+            Ok(())
+        }
     }
 }

@@ -12,16 +12,15 @@ use super::{Dice, metadata};
 
 impl Dice {
     pub(super) fn command(&mut self) {
-        let session = if self.rng.u8(..) < 4 { "no such session!".to_owned() } else { self.session() };
+        let session = if self.rng.u8(..) < 4 { "no such session!".to_owned() } else { self.wanted() };
         let known = self.status(&session);
         let body = match (known, self.rng.u8(0..100)) {
-            (None, 0..70) => self.create(),
+            (None, 0..90) => self.create(),
             (Some(Status::Preparing | Status::Suspended | Status::Failed), 0..60) | (Some(Status::Idle), 0..70) => {
                 self.send()
             }
-            (Some(Status::AwaitingInput), 0..70) => self.answers(&session),
+            (Some(Status::AwaitingInput), 0..80) | (_, 76..82) => self.answers(&session),
             (_, 0..76) => self.send(),
-            (_, 76..82) => self.answers(&session),
             (_, 82..86) => self.update(),
             (_, 86..90) => CommandBody::Interrupt,
             (_, 90..94) => CommandBody::Suspend,
@@ -82,7 +81,7 @@ impl Dice {
         let pending = self.host.summary(session).map(|summary| summary.pending).unwrap_or_default();
         let mut answers = Vec::new();
         for call in &pending {
-            if self.rng.u8(..) < 200 {
+            if self.rng.u8(..) < 230 {
                 answers.push(self.answer_to(call));
             }
         }
@@ -111,7 +110,8 @@ impl Dice {
         let text = self.host.live_message(session)?;
         let mut message: serde_json::Value = serde_json::from_str(&text).ok()?;
         for part in message.get_mut("parts")?.as_array_mut()? {
-            let waits = |call: &&PendingInput| part.get("toolCallId").and_then(|id| id.as_str()) == Some(&call.tool_call_id);
+            let waits =
+                |call: &&PendingInput| part.get("toolCallId").and_then(|id| id.as_str()) == Some(&call.tool_call_id);
             if let Some(call) = pending.iter().find(waits) {
                 part["state"] = json!("approval-responded");
                 part["approval"] = json!({ "id": call.approval_id, "approved": self.rng.bool() });

@@ -53,13 +53,13 @@ impl Said {
         self.parts += 1;
         let id = format!("{slice}-{}", self.parts);
         match rng.u8(0..100) {
-            0..45 => self.text(&id, rng, out),
-            45..55 => out.extend(chunks::reasoning(&id, "Hm.")),
-            55..72 => {
+            0..40 => self.text(&id, rng, out),
+            40..48 => out.extend(chunks::reasoning(&id, "Hm.")),
+            48..62 => {
                 out.extend(chunks::tool_call(&id, "bash", json!({"command": "ls", "n": 1})));
                 self.open_calls.push(id);
             }
-            72..82 => {
+            62..82 => {
                 out.extend(chunks::asked(&id, "write", json!({"path": "a"})));
                 self.asked.push(id);
             }

@@ -4,15 +4,23 @@ use tackroom_core::{
     input::{FailureKind, NoticeBody, Outcome, SliceFailure, SliceOutcome},
     record::Status,
 };
-use tackroom_parity::{chunks, world::{World, allow}};
+use tackroom_parity::{
+    chunks,
+    world::{World, allow},
+};
 
 use crate::{
     Scenario,
-    setup::{ask, awaiting, busy, idle, preparing, reply, reply_to, resuming, suspended, last_command, suspended_in_pause},
+    setup::{
+        ask, awaiting, busy, idle, last_command, preparing, reply, reply_to, resuming, suspended, suspended_in_pause,
+    },
 };
 
 pub(crate) fn scenarios() -> Vec<Scenario> {
-    [stopping(), waiter(), starts(), saves(), ends_of_resumes(), deletions()].into_iter().flatten().collect()
+    [stopping(), ends_by_themselves(), waiter(), starts(), saves(), ends_of_resumes(), deletions()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn failure(alive: bool) -> SliceOutcome {
@@ -64,6 +72,11 @@ fn stopping() -> Vec<Scenario> {
             busy(w);
             w.hold("InterruptTurn").interrupt("s").close("s").unhold("InterruptTurn").drain().is("s", Status::Closed);
         }),
+    ]
+}
+
+fn ends_by_themselves() -> Vec<Scenario> {
+    vec![
         Scenario::new("rule-stopping--a-turn-fails-and-the-agent-lives", |w| {
             busy(w);
             w.slice_end("s", failure(true)).drain().is("s", Status::Idle);
@@ -76,7 +89,7 @@ fn stopping() -> Vec<Scenario> {
         }),
         Scenario::new("rule-stopping--an-agent-exits-in-its-turn", |w| {
             busy(w);
-            w.agent_exits("s").drain().view("s").is("s", Status::Suspended);
+            w.agent_exits("s").slice_end("s", failure(false)).drain().view("s").is("s", Status::Suspended);
         }),
         Scenario::new("rule-stopping--an-agent-exits-when-idle", |w| {
             idle(w);
@@ -89,7 +102,7 @@ fn stopping() -> Vec<Scenario> {
             w.interrupt("s").drain().view("s").is("s", Status::Idle);
             assert_eq!(w.summary("s").pending, []);
             w.answer("s", &[("approval-c1", allow())]);
-            assert_eq!(reply(w), "conflict");
+            assert_eq!(reply(w), "invalid");
         }),
         Scenario::new("rule-stopping--a-kept-pause-is-given-up", |w| {
             suspended_in_pause(w);
@@ -104,8 +117,8 @@ fn stopping() -> Vec<Scenario> {
 fn agent_of(w: &World) -> u64 {
     use tackroom_core::effect::EffectBody;
     let steps = w.host.answers.iter().filter_map(|answer| answer.step());
-    let starts = steps.flat_map(|step| &step.effects).filter(|e| matches!(e.body, EffectBody::StartAgent(_)));
-    starts.last().expect("an agent was started").id
+    let mut starts = steps.flat_map(|step| &step.effects).filter(|e| matches!(e.body, EffectBody::StartAgent(_)));
+    starts.next_back().expect("an agent was started").id
 }
 
 fn waiter() -> Vec<Scenario> {
@@ -322,7 +335,9 @@ fn deletions() -> Vec<Scenario> {
         }),
         Scenario::new("rule-delete-supersedes--a-deletion-fails", |w| {
             idle(w);
-            w.fail_next("DeleteSession", FailureKind::Unavailable).delete("s").drain().view("s").tick(30_000).drain();
+            w.fail_next("DeleteSession", FailureKind::Unavailable).delete("s").drain().view("s");
+            assert_eq!(reply(w), "store");
+            w.is("s", Status::Closed).delete("s").drain();
             assert!(!w.host.store.holds("s"));
         }),
         Scenario::new("rule-delete-supersedes--a-pause", |w| {
