@@ -37,7 +37,8 @@ pub(crate) fn number(found: &Value, name: &str) -> Result<f64> {
 /// # Errors
 /// The system does not tell.
 pub(crate) fn resident() -> Result<(f64, f64)> {
-    let status = std::fs::read_to_string("/proc/self/status").context("The system does not tell a process's memory.")?;
+    let status =
+        std::fs::read_to_string("/proc/self/status").context("The system does not tell a process's memory.")?;
     let field = |name: &str| {
         let line = status.lines().find(|line| line.starts_with(name))?;
         line.split_whitespace().nth(1)?.parse::<f64>().ok().map(|kib| kib * 1024.0)

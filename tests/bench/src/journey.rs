@@ -40,8 +40,7 @@ impl Journey {
     pub(crate) fn new(sessions: u32) -> Self {
         let config = Config { approver: true, close_suspended_after_ms: Some(86_400_000), ..Config::default() };
         let now = Now { wall_ms: 1_700_000_000_000, monotonic_ms: 1_000 };
-        let mut journey =
-            Self { host: PlayHost::new(config, now, PlayStore::default()), turns: Vec::new(), count: 0 };
+        let mut journey = Self { host: PlayHost::new(config, now, PlayStore::default()), turns: Vec::new(), count: 0 };
         journey.host.play(Call::Input(Input::Start));
         journey.settle();
         for n in 0..sessions {
@@ -284,10 +283,33 @@ mod tests {
         journey.life("a");
         let kinds = journey.kinds();
         for kind in [
-            "start", "create", "send", "continue", "update", "interrupt", "suspend", "close", "delete", "notice", "tick",
-            "SaveSession done", "AcquireSandbox done", "StartAgent done", "StartTurn done", "ContinueTurn done",
-            "InterruptTurn done", "StopAgent done", "ReleaseSandbox done", "LoadSession done", "DeleteSession done",
-            "Approve done", TEXT, TEXT_BATCH, "reasoning chunk", "tool-input chunk", "JSON chunk",
+            "start",
+            "create",
+            "send",
+            "continue",
+            "update",
+            "interrupt",
+            "suspend",
+            "close",
+            "delete",
+            "notice",
+            "tick",
+            "SaveSession done",
+            "AcquireSandbox done",
+            "StartAgent done",
+            "StartTurn done",
+            "ContinueTurn done",
+            "InterruptTurn done",
+            "StopAgent done",
+            "ReleaseSandbox done",
+            "LoadSession done",
+            "DeleteSession done",
+            "Approve done",
+            TEXT,
+            TEXT_BATCH,
+            "reasoning chunk",
+            "tool-input chunk",
+            "JSON chunk",
         ] {
             assert!(kinds.iter().any(|seen| seen == kind), "{kind}");
         }

@@ -98,7 +98,12 @@ impl Unit {
 
 impl Row {
     /// A row of figures; none where nothing was measured.
-    pub(crate) fn of(group: &'static str, what: impl Into<String>, unit: Unit, figures: Option<Figures>) -> Option<Self> {
+    pub(crate) fn of(
+        group: &'static str,
+        what: impl Into<String>,
+        unit: Unit,
+        figures: Option<Figures>,
+    ) -> Option<Self> {
         Some(Self { group, what: what.into(), unit, figures: figures?, goal: None, note: None })
     }
 

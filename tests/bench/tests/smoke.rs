@@ -35,7 +35,8 @@ fn assert_measured(report: &Value, what: &str) {
 #[test]
 fn the_engine_is_measured_through_both_faces() {
     let report = quick("engine", &["engine", "component", "long-message", "start"]);
-    for what in ["send", "SaveSession done", "text chunk", "a whole turn", "tool-input chunk, component", "first step"] {
+    for what in ["send", "SaveSession done", "text chunk", "a whole turn", "tool-input chunk, component", "first step"]
+    {
         assert_measured(&report, what);
     }
     assert_eq!(report["machine"]["quick"], true);

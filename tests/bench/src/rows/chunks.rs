@@ -142,7 +142,8 @@ async fn throughput(ground: &Ground, kept: Kept) -> Result<Option<Row>> {
     }
     manager.shutdown().await;
     let what = format!("{sessions} sessions, in batches of 16, {}", kept.words());
-    let row = Row::of(GROUP, what, Unit::PerSecond, rates.figures()).map(|row| row.goal(Goal::AtLeast(f64::from(GOAL))));
+    let row =
+        Row::of(GROUP, what, Unit::PerSecond, rates.figures()).map(|row| row.goal(Goal::AtLeast(f64::from(GOAL))));
     let note = format!(
         "{count} chunks of 20 bytes in each turn; from the first chunk read to the end of the last turn; {resyncs} \
          readers fell behind."
