@@ -120,8 +120,6 @@ pub(crate) enum ComponentCall {
     Push(types::Now, String, String, u64, Vec<types::Chunk>),
 }
 
-type Fault = tackroom::engine::EngineFault;
-
 /// An answer of the component, with what was given to it: letting go of that is left out of a measurement.
 pub(crate) struct ComponentAnswer {
     said: Said,

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use args::{Args, USAGE};
 use report::Row;
-use rows::{GROUPS, Ground, LEFT_OUT};
+use rows::{GROUPS, Ground};
 
 /// Threads that run the host, its agents and its readers.
 const CORES: usize = 2;
@@ -64,8 +64,7 @@ fn run() -> Result<()> {
     print!("{}", report::table(&rows));
     say_what_was_measured(&args, &machine);
     if let Some(out) = &args.out {
-        let left_out = LEFT_OUT.map(str::to_owned);
-        let text = serde_json::to_string_pretty(&report::json(&rows, &machine, &left_out))?;
+        let text = serde_json::to_string_pretty(&report::json(&rows, &machine))?;
         std::fs::write(out, text + "\n").with_context(|| format!("{} cannot be written.", out.display()))?;
     }
     Ok(())
@@ -128,8 +127,5 @@ fn say_what_was_measured(args: &Args, machine: &Value) {
     }
     if machine["diskIsMemory"] == true {
         println!("The databases were in memory, not on a disk: name one with --dir.");
-    }
-    for left_out in LEFT_OUT {
-        println!("Not measured: {left_out}");
     }
 }

@@ -207,10 +207,9 @@ fn line(cells: &[String; 6], widths: &[usize; 6]) -> String {
 }
 
 /// The rows as JSON, with what they were measured on.
-pub(crate) fn json(rows: &[Row], machine: &Value, left_out: &[String]) -> Value {
+pub(crate) fn json(rows: &[Row], machine: &Value) -> Value {
     json!({
         "machine": machine,
-        "leftOut": left_out,
         "missed": rows.iter().filter(|row| row.is_missed()).count(),
         "rows": rows.iter().map(Row::json).collect::<Vec<_>>(),
     })
@@ -239,6 +238,6 @@ mod tests {
         let text = table(&rows);
         assert!(text.contains("1 of 2 goals are met") && text.contains("MISSED: group: what: < 2 ns"), "{text}");
         assert!(text.contains("on a slow day"), "{text}");
-        assert_eq!(json(&rows, &Value::Null, &[])["missed"], 1);
+        assert_eq!(json(&rows, &Value::Null)["missed"], 1);
     }
 }

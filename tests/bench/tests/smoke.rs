@@ -46,9 +46,10 @@ fn the_engine_is_measured_through_both_faces() {
 
 #[test]
 fn chunks_are_measured_through_a_host() {
-    let report = quick("chunks", &["chunks"]);
-    assert_measured(&report, "in batches of 16");
-    assert_measured(&report, "one by one");
+    let report = quick("chunks", &["chunks", "http"]);
+    for what in ["in batches of 16", "one by one", "a connection each"] {
+        assert_measured(&report, what);
+    }
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 mod chunks;
 mod conversation;
+mod crowd;
 mod engine;
+mod http;
 mod live;
 mod long_message;
 mod resume;
@@ -49,21 +51,19 @@ pub(crate) struct Group {
 }
 
 /// Everything, in the order of the table.
-pub(crate) const GROUPS: [Group; 10] = [
+pub(crate) const GROUPS: [Group; 11] = [
     Group { name: "engine", measure: |ground| Box::pin(async move { engine::of_crate(ground) }) },
     Group { name: "component", measure: |ground| Box::pin(async move { engine::of_component(ground) }) },
     Group { name: "long-message", measure: |ground| Box::pin(async move { long_message::measure(ground) }) },
     Group { name: "start", measure: |ground| Box::pin(async move { start::measure(ground) }) },
     Group { name: "chunks", measure: |ground| Box::pin(chunks::measure(ground)) },
+    Group { name: "http", measure: |ground| Box::pin(http::measure(ground)) },
     Group { name: "send", measure: |ground| Box::pin(send::measure(ground)) },
     Group { name: "conversation", measure: |ground| Box::pin(conversation::measure(ground)) },
     Group { name: "suspended", measure: |ground| Box::pin(suspended::measure(ground)) },
     Group { name: "live", measure: |ground| Box::pin(live::measure(ground)) },
     Group { name: "resume", measure: |ground| Box::pin(resume::measure(ground)) },
 ];
-
-/// What is asked for and not measured, and why.
-pub(crate) const LEFT_OUT: [&str; 1] = ["chunks over HTTP: no row of it is built into this program."];
 
 /// Runs a measurement in this process, which was started for it, and gives what it found.
 pub(crate) async fn in_child(name: &str, arguments: &[String]) -> Result<Value> {
