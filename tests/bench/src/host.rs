@@ -12,7 +12,7 @@ use tackroom::stores::{SqliteOptions, SqliteStore};
 use tackroom::testing::FakeSandboxes;
 
 /// A turn is longer than this only where something is broken.
-const LONGEST: Duration = Duration::from_secs(300);
+const LONGEST: Duration = Duration::from_mins(5);
 
 /// The scripted agent with this scenario.
 pub(crate) fn scripted(scenario: &str) -> Result<Arc<dyn Agent>> {

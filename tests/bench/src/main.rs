@@ -44,7 +44,9 @@ fn run() -> Result<()> {
         return Ok(());
     }
     if args.list {
-        GROUPS.iter().for_each(|group| println!("{}", group.name));
+        for group in GROUPS {
+            println!("{}", group.name);
+        }
         return Ok(());
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(CORES).enable_all().build()?;

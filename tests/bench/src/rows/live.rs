@@ -98,7 +98,7 @@ pub(super) async fn in_child(arguments: &[String]) -> Result<Value> {
 }
 
 /// The rows.
-pub(super) async fn measure(ground: &Ground) -> Result<Vec<Row>> {
+pub(super) fn measure(ground: &Ground) -> Result<Vec<Row>> {
     let sessions = ground.count(SESSIONS.0, SESSIONS.1);
     let (file, cache) = (ground.directory.join("live.db"), ground.cache());
     let file = file.to_str().context("The directory's name has to be UTF-8.")?;

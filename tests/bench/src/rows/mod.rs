@@ -61,7 +61,7 @@ pub(crate) const GROUPS: [Group; 11] = [
     Group { name: "send", measure: |ground| Box::pin(send::measure(ground)) },
     Group { name: "conversation", measure: |ground| Box::pin(conversation::measure(ground)) },
     Group { name: "suspended", measure: |ground| Box::pin(suspended::measure(ground)) },
-    Group { name: "live", measure: |ground| Box::pin(live::measure(ground)) },
+    Group { name: "live", measure: |ground| Box::pin(async move { live::measure(ground) }) },
     Group { name: "resume", measure: |ground| Box::pin(resume::measure(ground)) },
 ];
 
