@@ -7,6 +7,8 @@ pub mod engine;
 pub mod manager;
 pub mod ports;
 pub mod sandboxes;
+#[cfg(feature = "server")]
+pub mod server;
 pub mod stores;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

@@ -253,7 +253,7 @@ pub(crate) fn fields_of(text: &str) -> Option<Vec<(String, &str)>> {
         let name = decode(key);
         // Few names are looked through faster than they are indexed.
         if fields.len() == FEW {
-            places = fields.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)).collect();
+            places.extend(fields.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)));
         }
         let known = if fields.len() < FEW {
             fields.iter().position(|(seen, _)| *seen == name)

@@ -1,7 +1,6 @@
 //! A session as its next owner finds it: suspended as it was left, or with what a crash left undone brought to an end.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::cx::Cx;
@@ -149,8 +148,7 @@ fn turn_from(cx: &Cx, noted: NotedTurn, tail: &[StoredMessage]) -> Turn {
     turn.messages = noted.users;
     turn.next_seq = noted.next_seq;
     turn.durable = true;
-    turn.answers =
-        noted.answers.into_iter().map(|recorded| (recorded.id.clone(), recorded)).collect::<BTreeMap<_, _>>();
+    turn.answers.extend(noted.answers.into_iter().map(|recorded| (recorded.id.clone(), recorded)));
     turn.state = match noted.state {
         NotedState::Waiting => TurnState::Waiting,
         // The effect is gone with the host that had it.

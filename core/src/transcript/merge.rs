@@ -32,8 +32,9 @@ pub(crate) fn merge(base: &Json, over: &Json) -> Result<Json, FoldError> {
 
 fn merge_raw(base: &str, over: &str) -> Result<String, FoldError> {
     let mut merged = entries(base);
-    let mut places: alloc::collections::BTreeMap<String, usize> =
-        merged.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)).collect();
+    // Extending puts them in one by one; collecting would bring a sort's code along, which is kilobytes.
+    let mut places = alloc::collections::BTreeMap::<String, usize>::new();
+    places.extend(merged.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)));
     for (name, value) in entries(over) {
         if matches!(&*name, "__proto__" | "constructor" | "prototype") {
             continue;

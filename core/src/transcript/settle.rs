@@ -106,7 +106,7 @@ fn close_flows(message: &mut Message, injected: &mut Vec<Chunk>) {
     for flow in [Flow::Text, Flow::Reasoning] {
         open.extend(message.open(flow).iter().map(|(id, at)| (*at, flow, id.clone())));
     }
-    open.sort_by_key(|(at, ..)| *at);
+    open.sort_unstable_by_key(|(at, ..)| *at);
     for (_, flow, id) in open {
         let chunk = Chunk::of(flow.end(), &[("id", Json::string(&id))]);
         if fold_in(message, &chunk) {

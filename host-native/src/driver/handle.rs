@@ -24,6 +24,14 @@ struct Shared {
     hub: Arc<Hub>,
 }
 
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // Nobody can ask anything any more: everything is ended in order, as far as the runtime lasts.
+        let (reply, _) = oneshot::channel();
+        let _ = self.messages.send(Message::Shutdown(reply));
+    }
+}
+
 /// A cloneable way to the loop.
 #[derive(Clone)]
 pub(crate) struct Handle {

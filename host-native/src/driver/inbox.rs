@@ -4,11 +4,13 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use tokio::sync::Notify;
+use async_trait::async_trait;
+use tokio::sync::{Notify, mpsc};
 
-use crate::ports::Chunk;
+use super::message::Message;
+use crate::ports::{Chunk, Intake};
 
 /// From this many chunks on an agent waits for the loop.
 const FULL: usize = 1_024;
@@ -21,12 +23,14 @@ struct Waiting {
 }
 
 /// The chunks of one slice on their way to the loop.
-pub(crate) struct Inbox {
+pub(super) struct Inbox {
     /// The effect that the slice answers.
-    pub(crate) slice: u64,
+    pub(super) slice: u64,
     waiting: Mutex<Waiting>,
     room: Notify,
     closed: AtomicBool,
+    queue: mpsc::UnboundedSender<Message>,
+    this: Weak<Inbox>,
 }
 
 impl fmt::Debug for Inbox {
@@ -36,8 +40,16 @@ impl fmt::Debug for Inbox {
 }
 
 impl Inbox {
-    pub(crate) fn new(slice: u64) -> Self {
-        Self { slice, waiting: Mutex::default(), room: Notify::new(), closed: AtomicBool::new(false) }
+    pub(super) fn new(slice: u64, queue: mpsc::UnboundedSender<Message>) -> Arc<Self> {
+        let closed = AtomicBool::new(false);
+        Arc::new_cyclic(|this| Self {
+            slice,
+            waiting: Mutex::default(),
+            room: Notify::new(),
+            closed,
+            queue,
+            this: Weak::clone(this),
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
@@ -46,7 +58,7 @@ impl Inbox {
     }
 
     /// Puts chunks in, once there is room. Says whether the loop has to be told.
-    pub(crate) async fn put(&self, chunks: Vec<Chunk>) -> bool {
+    async fn put(&self, chunks: Vec<Chunk>) -> bool {
         loop {
             let room = self.room.notified();
             tokio::pin!(room);
@@ -66,7 +78,7 @@ impl Inbox {
     }
 
     /// Takes up to `most` chunks out; says whether more wait.
-    pub(crate) fn take(&self, most: usize) -> (Vec<Chunk>, bool) {
+    pub(super) fn take_out(&self, most: usize) -> (Vec<Chunk>, bool) {
         let mut waiting = self.lock();
         let count = waiting.chunks.len().min(most);
         let chunks = waiting.chunks.drain(..count).collect();
@@ -81,9 +93,22 @@ impl Inbox {
     }
 
     /// Takes nothing any more: what is put in from now on is dropped.
-    pub(crate) fn close(&self) {
+    pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.lock().chunks.clear();
         self.room.notify_waiters();
+    }
+}
+
+#[async_trait]
+impl Intake for Inbox {
+    async fn take(&self, chunks: Vec<Chunk>) {
+        if !chunks.is_empty()
+            && self.put(chunks).await
+            && let Some(this) = self.this.upgrade()
+        {
+            // A loop that has ended takes no chunks.
+            let _ = self.queue.send(Message::Chunks(this));
+        }
     }
 }

@@ -40,11 +40,12 @@ struct Buffer {
     /// The number of the first chunk that is held.
     first: u64,
     chunks: VecDeque<Arc<str>>,
-    /// Where the part that is open, or was the last to be, begins.
-    began: Option<u64>,
-    /// Where the parts that are over began, and how they ended.
-    ended: Vec<Ended>,
+    /// Where each part begins, the one that is open included.
     starts: Vec<u64>,
+    /// How the parts ended that are over.
+    ended: Vec<Ended>,
+    /// Whether a part is open, or will be as far as is known.
+    expected: bool,
 }
 
 impl Buffer {
@@ -93,6 +94,22 @@ impl TurnChannel {
         self.lock().ended.len()
     }
 
+    /// Says that a part will be opened.
+    pub(crate) fn expect(&self) {
+        self.lock().expected = true;
+    }
+
+    /// Whether a part is open or will be.
+    pub(crate) fn is_expected(&self) -> bool {
+        self.lock().expected
+    }
+
+    /// Whether a part is open.
+    pub(crate) fn is_open(&self) -> bool {
+        let buffer = self.lock();
+        buffer.starts.len() > buffer.ended.len()
+    }
+
     /// The number that the next chunk gets.
     pub(crate) fn next_seq(&self) -> u64 {
         self.lock().next()
@@ -112,7 +129,7 @@ impl TurnChannel {
         if buffer.starts.len() == buffer.ended.len() {
             buffer.starts.push(next_seq);
         }
-        buffer.began = Some(next_seq);
+        buffer.expected = true;
         drop(buffer);
         self.changed.notify_waiters();
     }
@@ -137,6 +154,7 @@ impl TurnChannel {
         let mut buffer = self.lock();
         let next_seq = buffer.next();
         buffer.ended.push(Ended { next_seq, end });
+        buffer.expected = false;
         drop(buffer);
         self.changed.notify_waiters();
     }

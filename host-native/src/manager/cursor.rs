@@ -27,7 +27,9 @@ impl fmt::Display for Cursor {
 
 /// A text that is no cursor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a place in a stream: it has to be a turn's id, a colon and a number, as the stream's events carry it.")]
+#[error(
+    "{0:?} is not a place in a stream: it has to be a turn's id, a colon and a number, as the stream's events carry it."
+)]
 pub struct BadCursor(String);
 
 impl FromStr for Cursor {
@@ -38,7 +40,10 @@ impl FromStr for Cursor {
         let bad = || BadCursor(text.chars().take(80).collect());
         let (turn, n) = text.rsplit_once(':').ok_or_else(bad)?;
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-        if turn.is_empty() || turn.len() > 128 || !turn.bytes().all(plain) || !n.bytes().all(|byte| byte.is_ascii_digit())
+        if turn.is_empty()
+            || turn.len() > 128
+            || !turn.bytes().all(plain)
+            || !n.bytes().all(|byte| byte.is_ascii_digit())
         {
             return Err(bad());
         }

@@ -161,12 +161,7 @@ impl SessionManager {
     ///
     /// # Errors
     /// `NotFound`, `Store`.
-    pub async fn audit(
-        &self,
-        session: &str,
-        after: Option<u64>,
-        limit: u32,
-    ) -> Result<Vec<AuditEntry>, SessionError> {
+    pub async fn audit(&self, session: &str, after: Option<u64>, limit: u32) -> Result<Vec<AuditEntry>, SessionError> {
         self.handle.audit(session, after, limit).await
     }
 

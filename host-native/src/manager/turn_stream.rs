@@ -58,15 +58,8 @@ pub struct TurnStream {
 
 impl TurnStream {
     pub(crate) fn new(handle: Handle, channel: Arc<TurnChannel>, part: usize, start: Start) -> Self {
-        let mut stream = Self {
-            handle,
-            channel,
-            part,
-            next: None,
-            resync: false,
-            rebuilt: VecDeque::new(),
-            ready: VecDeque::new(),
-        };
+        let mut stream =
+            Self { handle, channel, part, next: None, resync: false, rebuilt: VecDeque::new(), ready: VecDeque::new() };
         match start {
             Start::Fresh => {}
             Start::At(n) => stream.next = Some(n),

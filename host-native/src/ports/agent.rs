@@ -3,6 +3,7 @@
 //! A turn reaches the agent in *slices*: the first is a prompt, each further one brings answers. Within a slice the
 //! agent sends chunks; the slice ends finished, paused, failed or interrupted.
 
+use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -191,41 +192,83 @@ pub enum AgentError {
     },
 }
 
+/// Takes a slice's chunks, waiting while it has no room.
+#[async_trait]
+pub(crate) trait Intake: Send + Sync {
+    /// Takes chunks; drops them where the slice has been given up.
+    async fn take(&self, chunks: Vec<Chunk>);
+}
+
 /// Where a slice's chunks go. Dropped when the slice ends.
-#[derive(Debug, Clone)]
-pub struct TurnSink(mpsc::Sender<Vec<Chunk>>);
+#[derive(Clone)]
+pub struct TurnSink(Sink);
+
+#[derive(Clone)]
+enum Sink {
+    Channel(mpsc::Sender<Vec<Chunk>>),
+    Intake(Arc<dyn Intake>),
+}
+
+impl fmt::Debug for TurnSink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnSink").finish_non_exhaustive()
+    }
+}
 
 impl TurnSink {
     /// A sink into this channel.
     #[must_use]
     pub fn new(sender: mpsc::Sender<Vec<Chunk>>) -> Self {
-        Self(sender)
+        Self(Sink::Channel(sender))
+    }
+
+    pub(crate) fn into_intake(intake: Arc<dyn Intake>) -> Self {
+        Self(Sink::Intake(intake))
     }
 
     /// Sends chunks on, waiting while the host is behind. Batches are cheaper than single chunks.
     ///
     /// Chunks sent after the host has let go of the turn are dropped without an error.
     pub async fn send(&self, chunks: Vec<Chunk>) {
-        // A closed channel means that the turn was given up: there is nobody left to tell.
-        let _ = self.0.send(chunks).await;
+        match &self.0 {
+            Sink::Channel(sender) => {
+                // A closed channel means that the turn was given up: there is nobody left to tell.
+                let _ = sender.send(chunks).await;
+            }
+            Sink::Intake(intake) => intake.take(chunks).await,
+        }
     }
 }
 
 /// Where an agent's notices go.
-#[derive(Debug, Clone)]
-pub struct Notices(mpsc::UnboundedSender<AgentNotice>);
+#[derive(Clone)]
+pub struct Notices(Arc<dyn Fn(AgentNotice) + Send + Sync>);
+
+impl fmt::Debug for Notices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Notices").finish_non_exhaustive()
+    }
+}
 
 impl Notices {
     /// Notices into this channel.
     #[must_use]
     pub fn new(sender: mpsc::UnboundedSender<AgentNotice>) -> Self {
-        Self(sender)
+        Self::with(move |notice| {
+            // A closed channel means that the agent was given up: there is nobody left to tell.
+            let _ = sender.send(notice);
+        })
+    }
+
+    /// Notices into this function, which must not wait.
+    #[must_use]
+    pub fn with(tell: impl Fn(AgentNotice) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
     }
 
     /// Tells the host; without effect once the host has let go of the agent.
     pub fn tell(&self, notice: AgentNotice) {
-        // A closed channel means that the agent was given up: there is nobody left to tell.
-        let _ = self.0.send(notice);
+        (self.0)(notice);
     }
 }
 

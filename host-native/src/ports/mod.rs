@@ -8,6 +8,7 @@ pub mod sandbox;
 pub mod secret;
 pub mod store;
 
+pub(crate) use agent::Intake;
 pub use agent::{
     Agent, AgentError, AgentNotice, AgentSession, Answer, AnswerBody, Answers, Chunk, Notices, Piece, Prompt, SliceEnd,
     SliceOutcome, StartAgent, StartedAgent, TurnSink,

@@ -193,12 +193,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Reads a session's audit log, oldest first: at most `limit` lines whose `seq` is above `after_seq`. None where
     /// there is no such session.
-    async fn audit(
-        &self,
-        session: &str,
-        after_seq: Option<u64>,
-        limit: u32,
-    ) -> Result<Vec<AuditRecord>, StoreError>;
+    async fn audit(&self, session: &str, after_seq: Option<u64>, limit: u32) -> Result<Vec<AuditRecord>, StoreError>;
 
     /// Reads one page of sessions.
     async fn list(&self, query: &ListQuery) -> Result<ListPage, StoreError>;

@@ -249,12 +249,7 @@ impl Store for MemoryStore {
             .map(|found| SessionRecord { summary: found.summary.clone(), messages: found.messages.clone() }))
     }
 
-    async fn audit(
-        &self,
-        session: &str,
-        after_seq: Option<u64>,
-        limit: u32,
-    ) -> Result<Vec<AuditRecord>, StoreError> {
+    async fn audit(&self, session: &str, after_seq: Option<u64>, limit: u32) -> Result<Vec<AuditRecord>, StoreError> {
         let kept = self.lock();
         let Some(found) = kept.by_id.get(session) else { return Ok(Vec::new()) };
         let after = found.audit.iter().filter(|line| after_seq.is_none_or(|after| line.seq > after));

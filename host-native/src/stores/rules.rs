@@ -1,6 +1,6 @@
 //! What every store decides alike: whether a write may follow what is kept, and what it is stamped with.
 
-use crate::ports::{MessageRecord, Save, Status, StoreError};
+use crate::ports::{AuditRecord, MessageRecord, Save, Status, StoreError};
 
 /// The largest number kept; SQLite's integers and those of other databases end there.
 pub(super) const LARGEST: u64 = i64::MAX.unsigned_abs();
@@ -71,6 +71,11 @@ pub(super) fn check_messages(count: u32, messages: &[MessageRecord]) -> Result<(
         }
     }
     Ok(())
+}
+
+/// The lines of an audit log that are not kept yet, where `last` is the number of the last one that is.
+pub(super) fn new_lines(last: Option<u64>, lines: Vec<AuditRecord>) -> impl Iterator<Item = AuditRecord> {
+    lines.into_iter().filter(move |line| last.is_none_or(|last| line.seq > last))
 }
 
 /// When the session was suspended: the first save that finds it so stamps it, later ones keep the stamp.

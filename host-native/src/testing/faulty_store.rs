@@ -7,7 +7,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::watch;
 
-use crate::ports::{Claimed, DueSessions, ListPage, ListQuery, Save, SessionRecord, Store, StoreError, StoredSession};
+use crate::ports::{
+    AuditRecord, Claimed, DueSessions, ListPage, ListQuery, Save, SessionRecord, Store, StoreError, StoredSession,
+};
 
 /// One operation of a [`Store`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,6 +24,8 @@ pub enum StoreOp {
     Renew,
     /// [`Store::load`].
     Load,
+    /// [`Store::audit`].
+    Audit,
     /// [`Store::list`].
     List,
     /// [`Store::list_due`].
@@ -178,6 +182,10 @@ impl Store for FaultyStore {
 
     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, StoreError> {
         self.run(StoreOp::Load, self.inner.load(session)).await
+    }
+
+    async fn audit(&self, session: &str, after_seq: Option<u64>, limit: u32) -> Result<Vec<AuditRecord>, StoreError> {
+        self.run(StoreOp::Audit, self.inner.audit(session, after_seq, limit)).await
     }
 
     async fn list(&self, query: &ListQuery) -> Result<ListPage, StoreError> {

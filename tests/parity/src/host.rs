@@ -82,6 +82,9 @@ impl PlayHost {
     }
 
     /// Plays one call.
+    ///
+    /// # Panics
+    /// Never: an answer that was just kept is there.
     pub fn play(&mut self, call: Call) -> &Answer {
         let entry = Entry { now: self.now, call };
         let answer = self.face.answer(&entry);

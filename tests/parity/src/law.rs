@@ -47,7 +47,8 @@ pub fn came_of(config: &Config, journal: &[Entry], now: Now, push: &Push, cuts: 
     let ends = cuts.iter().copied().chain([push.chunks.len()]);
     let mut begin = 0;
     for end in ends {
-        let batch = Push { cursor: push.cursor + begin as u64, chunks: push.chunks[begin..end].to_vec(), ..push.clone() };
+        let batch =
+            Push { cursor: push.cursor + begin as u64, chunks: push.chunks[begin..end].to_vec(), ..push.clone() };
         let answer = face.answer(&Entry { now, call: Call::Push(batch) });
         came.take(begin, end - begin, answer);
         begin = end;

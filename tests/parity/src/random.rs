@@ -6,9 +6,7 @@ use serde_json::json;
 use tackroom_core::{
     Config, Limits, Now,
     effect::{Effect, EffectBody},
-    input::{
-        FailureKind, Input, Notice, NoticeBody, Outcome, SliceEnd, SliceFailure, SliceOutcome, Verdict,
-    },
+    input::{FailureKind, Input, Notice, NoticeBody, Outcome, SliceEnd, SliceFailure, SliceOutcome, Verdict},
     record::{Status, Usage},
 };
 

@@ -114,8 +114,10 @@ pub fn blessing() -> bool {
 pub fn all() -> Vec<Vector> {
     let entries = fs::read_dir(directory()).expect("the directory of the vectors stands beside this crate");
     let mut names: Vec<String> = entries
-        .map(|entry| entry.expect("the directory can be listed").file_name().to_string_lossy().into_owned())
-        .filter(|name| name.ends_with(".json") && !OTHERS.contains(&name.as_str()))
+        .map(|entry| entry.expect("the directory can be listed").path())
+        .filter(|path| path.extension().is_some_and(|kind| kind == "json"))
+        .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
+        .filter(|name| !OTHERS.contains(&name.as_str()))
         .collect();
     names.sort();
     names.iter().map(|name| read(name)).collect()
@@ -136,7 +138,8 @@ fn value<T: Serialize>(of: &T) -> Value {
 fn difference(default: &Value, changed: &Value) -> Value {
     let (Value::Object(default), Value::Object(changed)) = (default, changed) else { return changed.clone() };
     let fields = changed.iter().filter(|(name, value)| default.get(*name) != Some(value));
-    let fields = fields.map(|(name, value)| (name.clone(), difference(default.get(name).unwrap_or(&Value::Null), value)));
+    let fields =
+        fields.map(|(name, value)| (name.clone(), difference(default.get(name).unwrap_or(&Value::Null), value)));
     Value::Object(fields.collect::<Map<_, _>>())
 }
 

@@ -1,11 +1,7 @@
 //! The law of batches, on moments within random journals.
 
 use fastrand::Rng;
-use tackroom_parity::{
-    journal::Push,
-    law::came_of,
-    random::Dice,
-};
+use tackroom_parity::{journal::Push, law::came_of, random::Dice};
 
 const SEEDS_PER_SCALE: u64 = 500;
 

@@ -45,9 +45,8 @@ fn core_modules_import_nothing() {
 
 #[test]
 fn exports_every_interface_of_the_contract_and_no_other() {
-    let names = [
-        "effect", "event", "input", "limits", "machine", "rejection", "session", "step", "time", "transcript", "view",
-    ];
+    let names =
+        ["effect", "event", "input", "limits", "machine", "rejection", "session", "step", "time", "transcript", "view"];
     let expected = names.iter().map(|name| format!("tackroom:engine/{name}@0.1.0")).collect();
     assert_eq!(surface().1, expected);
 }

@@ -2,7 +2,10 @@
 //!
 //! `TACKROOM_TEST_SCALE=10` plays all 20,000 journals, the default a tenth; `TACKROOM_PARITY_SEED=N` plays one.
 
-use std::{collections::BTreeMap, sync::atomic::{AtomicU64, Ordering}};
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use tackroom::engine::{Cache, CompiledEngine};
 use tackroom_core::input::Input;

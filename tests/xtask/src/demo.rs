@@ -2,6 +2,8 @@
 //!
 //! The program is built without optimisation of its own code: that gives the first line of output soonest.
 
+mod client;
+mod server;
 mod story;
 
 use std::path::PathBuf;

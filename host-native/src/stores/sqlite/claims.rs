@@ -52,11 +52,11 @@ pub(super) fn claim(
 fn take(connection: &Connection, id: &str, owner: &str, ends_ms: u64) -> Result<Option<StoredSession>, StoreError> {
     let sql = format!(
         "UPDATE sessions SET generation = generation + 1, owner = ?2, lease_ends_ms = ?3 WHERE id = ?1 \
-         RETURNING {SUMMARY}, key, generation, revision, tail_from"
+         RETURNING {SUMMARY}, key, generation, tail_from"
     );
     let read = |row: &Row<'_>| {
-        let (key, tail_from) = (row.get::<_, i64>(8)?, row.get::<_, u32>(11)?);
-        Ok((row::summary(row)?, key, number(row, 9)?, number(row, 10)?, tail_from))
+        let (key, tail_from) = (row.get::<_, i64>(9)?, row.get::<_, u32>(11)?);
+        Ok((row::summary(row)?, key, number(row, 10)?, number(row, 8)?, tail_from))
     };
     let mut statement = connection.prepare_cached(&sql).or_store_error()?;
     let taken = statement.query_row((id, owner, integer(ends_ms)), read).optional().or_store_error()?;

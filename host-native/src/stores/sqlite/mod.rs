@@ -24,7 +24,9 @@ use self::readers::Readers;
 use self::writer::Writer;
 use super::clock::StoreClock;
 use super::filter::Filter;
-use crate::ports::{Claimed, DueSessions, ListPage, ListQuery, Save, SessionRecord, Store, StoreError, StoredSession};
+use crate::ports::{
+    AuditRecord, Claimed, DueSessions, ListPage, ListQuery, Save, SessionRecord, Store, StoreError, StoredSession,
+};
 
 /// How an [`SqliteStore`] is opened.
 #[derive(Debug, Clone)]
@@ -139,6 +141,11 @@ impl Store for SqliteStore {
     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, StoreError> {
         let session = session.to_owned();
         self.handles.readers.read(move |connection| reads::load(connection, &session)).await
+    }
+
+    async fn audit(&self, session: &str, after_seq: Option<u64>, limit: u32) -> Result<Vec<AuditRecord>, StoreError> {
+        let session = session.to_owned();
+        self.handles.readers.read(move |connection| row::audit(connection, &session, after_seq, limit)).await
     }
 
     async fn list(&self, query: &ListQuery) -> Result<ListPage, StoreError> {

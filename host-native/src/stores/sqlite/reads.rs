@@ -17,7 +17,7 @@ pub(super) fn load(connection: &Connection, session: &str) -> Result<Option<Sess
     let sql = format!("SELECT {SUMMARY}, key FROM sessions WHERE id = ?1");
     let found = {
         let mut statement = snapshot.prepare_cached(&sql).or_store_error()?;
-        let read = |row: &Row<'_>| Ok((row::summary(row)?, row.get::<_, i64>(8)?));
+        let read = |row: &Row<'_>| Ok((row::summary(row)?, row.get::<_, i64>(9)?));
         statement.query_row([session], read).optional().or_store_error()?
     };
     let Some((summary, key)) = found else {

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::error::OrStoreError as _;
 use crate::ports::{
-    MessageRecord, PendingInput, SessionSettings, SessionSummary, Status, StoreError, TurnError, Usage,
+    AuditRecord, MessageRecord, PendingInput, SessionSettings, SessionSummary, Status, StoreError, TurnError, Usage,
 };
 
 /// The columns that [`summary`] reads, in its order.
 pub(super) const SUMMARY: &str =
-    "id, status, created_at_ms, updated_at_ms, suspended_at_ms, message_count, metadata, details";
+    "id, status, created_at_ms, updated_at_ms, suspended_at_ms, message_count, metadata, details, revision";
 
 /// The column `details`: what of a summary is neither searched nor sorted by.
 #[derive(Serialize, Deserialize)]
@@ -26,6 +26,7 @@ struct Details {
     pending: Vec<PendingInput>,
     #[serde(skip_serializing_if = "Option::is_none")]
     turn: Option<String>,
+    metadata_revision: u64,
 }
 
 pub(super) fn details(summary: &SessionSummary) -> Result<String, StoreError> {
@@ -36,6 +37,7 @@ pub(super) fn details(summary: &SessionSummary) -> Result<String, StoreError> {
         error: summary.error.clone(),
         pending: summary.pending.clone(),
         turn: summary.turn.clone(),
+        metadata_revision: summary.metadata_revision,
     };
     serde_json::to_string(&details).map_err(|error| StoreError::Invalid(format!("A summary is not JSON ({error}).")))
 }
@@ -61,6 +63,10 @@ pub(super) fn summary(row: &Row<'_>) -> Result<SessionSummary, Error> {
         pending: details.pending,
         message_count: row.get(5)?,
         turn: details.turn,
+        revision: number(row, 8)?,
+        metadata_revision: details.metadata_revision,
+        stopping: None,
+        degraded: false,
     })
 }
 
@@ -106,6 +112,21 @@ pub(super) fn messages(connection: &Connection, key: i64, from: u32) -> Result<V
     let read = |row: &Row<'_>| Ok(MessageRecord { index: row.get(0)?, id: row.get(1)?, json: row.get(2)? });
     let mut statement = connection.prepare_cached(sql).or_store_error()?;
     let rows = statement.query_map((key, from), read).or_store_error()?;
+    rows.collect::<Result<_, _>>().or_store_error()
+}
+
+/// The lines of a session's audit log above a number, oldest first.
+pub(super) fn audit(
+    connection: &Connection,
+    session: &str,
+    after_seq: Option<u64>,
+    limit: u32,
+) -> Result<Vec<AuditRecord>, StoreError> {
+    let sql = "SELECT seq, at_ms, audit.json FROM audit JOIN sessions ON sessions.key = audit.session \
+               WHERE sessions.id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+    let read = |row: &Row<'_>| Ok(AuditRecord { seq: number(row, 0)?, at_ms: number(row, 1)?, json: row.get(2)? });
+    let mut statement = connection.prepare_cached(sql).or_store_error()?;
+    let rows = statement.query_map((session, after_seq.map_or(-1, integer), limit), read).or_store_error()?;
     rows.collect::<Result<_, _>>().or_store_error()
 }
 

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::error::OrStoreError as _;
 use super::row::{self, Head, integer};
-use crate::ports::{MessageRecord, Ownership, ResumeChange, Save, StoreError};
+use crate::ports::{AuditRecord, MessageRecord, Ownership, ResumeChange, Save, StoreError};
 use crate::stores::rules::{self, Kept, Verdict};
 
 pub(super) fn save(connection: &Connection, save: &Save, now_ms: u64) -> Result<(), StoreError> {
@@ -24,6 +24,7 @@ pub(super) fn save(connection: &Connection, save: &Save, now_ms: u64) -> Result<
     rules::check_messages(count, &save.messages)?;
     let key = write_session(connection, head.as_ref(), save, now_ms)?;
     write_messages(connection, key, &save.messages)?;
+    write_audit(connection, key, &save.audit)?;
     write_engine_state(connection, key, &save.engine_state)?;
     write_resume(connection, key, &save.resume)
 }
@@ -83,6 +84,16 @@ fn write_messages(connection: &Connection, key: i64, messages: &[MessageRecord])
     let mut statement = connection.prepare_cached(sql).or_store_error()?;
     for message in messages {
         statement.execute((key, message.index, &message.id, &message.json)).or_store_error()?;
+    }
+    Ok(())
+}
+
+fn write_audit(connection: &Connection, key: i64, lines: &[AuditRecord]) -> Result<(), StoreError> {
+    let sql = "INSERT INTO audit (session, seq, at_ms, json) VALUES (?1, ?2, ?3, ?4) \
+               ON CONFLICT (session, seq) DO NOTHING";
+    let mut statement = connection.prepare_cached(sql).or_store_error()?;
+    for line in lines {
+        statement.execute((key, integer(line.seq), integer(line.at_ms), &line.json)).or_store_error()?;
     }
     Ok(())
 }

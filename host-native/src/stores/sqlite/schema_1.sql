@@ -40,6 +40,14 @@ CREATE TABLE messages (
 
 CREATE INDEX messages_by_id ON messages (id);
 
+CREATE TABLE audit (
+    session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    at_ms INTEGER NOT NULL,
+    json TEXT NOT NULL,
+    UNIQUE (session, seq)
+) STRICT;
+
 CREATE TABLE engine_states (
     session INTEGER PRIMARY KEY REFERENCES sessions (key) ON DELETE CASCADE,
     json TEXT NOT NULL

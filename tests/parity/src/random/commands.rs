@@ -19,9 +19,8 @@ impl Dice {
             (Some(Status::Preparing | Status::Suspended | Status::Failed), 0..60) | (Some(Status::Idle), 0..70) => {
                 self.send()
             }
-            (Some(Status::AwaitingInput), 0..80) => self.answers(&session),
+            (Some(Status::AwaitingInput), 0..80) | (_, 76..82) => self.answers(&session),
             (_, 0..76) => self.send(),
-            (_, 76..82) => self.answers(&session),
             (_, 82..86) => self.update(),
             (_, 86..90) => CommandBody::Interrupt,
             (_, 90..94) => CommandBody::Suspend,
@@ -111,7 +110,8 @@ impl Dice {
         let text = self.host.live_message(session)?;
         let mut message: serde_json::Value = serde_json::from_str(&text).ok()?;
         for part in message.get_mut("parts")?.as_array_mut()? {
-            let waits = |call: &&PendingInput| part.get("toolCallId").and_then(|id| id.as_str()) == Some(&call.tool_call_id);
+            let waits =
+                |call: &&PendingInput| part.get("toolCallId").and_then(|id| id.as_str()) == Some(&call.tool_call_id);
             if let Some(call) = pending.iter().find(waits) {
                 part["state"] = json!("approval-responded");
                 part["approval"] = json!({ "id": call.approval_id, "approved": self.rng.bool() });

@@ -5,12 +5,7 @@ use tackroom_core::{
     input::{FailureKind, Input, Outcome, SliceOutcome},
     record::Status,
 };
-use tackroom_parity::{
-    chunks,
-    host::failed,
-    journal::Call,
-    world::allow,
-};
+use tackroom_parity::{chunks, host::failed, journal::Call, world::allow};
 
 use crate::{
     Scenario,

@@ -17,6 +17,7 @@ use tackroom_parity::{
 mod answers;
 mod cells;
 mod hosts;
+mod messages;
 mod setup;
 mod stopping;
 mod streams;
@@ -90,6 +91,7 @@ fn scenarios() -> Vec<Scenario> {
     let all = [
         cells::scenarios(),
         stopping::scenarios(),
+        messages::scenarios(),
         answers::scenarios(),
         hosts::scenarios(),
         streams::scenarios(),
@@ -111,8 +113,7 @@ fn vectors() -> Vec<Vector> {
 }
 
 fn run_all(mut face: impl FnMut(&Vector) -> Box<dyn Face>) {
-    let failures: Vec<String> =
-        vectors().iter().filter_map(|vector| vector.run(face(vector).as_mut()).err()).collect();
+    let failures: Vec<String> = vectors().iter().filter_map(|vector| vector.run(face(vector).as_mut()).err()).collect();
     assert!(failures.is_empty(), "{} vectors fail\n{}", failures.len(), failures.join("\n"));
 }
 
@@ -136,7 +137,9 @@ fn scenarios_make_their_vectors() {
         assert!(names.insert(scenario.name.clone()), "two scenarios are named {}", scenario.name);
         match scenario.vector() {
             Ok(vector) if vectors.get(&vector.name) == Some(&vector) => {}
-            Ok(vector) => failures.push(format!("{}: makes another vector than is kept (see this file's top)", vector.name)),
+            Ok(vector) => {
+                failures.push(format!("{}: makes another vector than is kept (see this file's top)", vector.name));
+            }
             Err(words) => failures.push(words),
         }
     }

@@ -7,11 +7,7 @@ use tackroom_core::{
     record::Status,
     rejection::Rejection,
 };
-use tackroom_parity::{
-    chunks,
-    journal::Answer,
-    world::World,
-};
+use tackroom_parity::{chunks, journal::Answer, world::World};
 
 /// Brings the session `s` into the status of this name.
 pub(crate) fn stand(w: &mut World, status: &str) {

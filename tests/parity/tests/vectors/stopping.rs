@@ -4,15 +4,23 @@ use tackroom_core::{
     input::{FailureKind, NoticeBody, Outcome, SliceFailure, SliceOutcome},
     record::Status,
 };
-use tackroom_parity::{chunks, world::{World, allow}};
+use tackroom_parity::{
+    chunks,
+    world::{World, allow},
+};
 
 use crate::{
     Scenario,
-    setup::{ask, awaiting, busy, idle, preparing, reply, reply_to, resuming, suspended, last_command, suspended_in_pause},
+    setup::{
+        ask, awaiting, busy, idle, last_command, preparing, reply, reply_to, resuming, suspended, suspended_in_pause,
+    },
 };
 
 pub(crate) fn scenarios() -> Vec<Scenario> {
-    [stopping(), waiter(), starts(), saves(), ends_of_resumes(), deletions()].into_iter().flatten().collect()
+    [stopping(), ends_by_themselves(), waiter(), starts(), saves(), ends_of_resumes(), deletions()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn failure(alive: bool) -> SliceOutcome {
@@ -64,6 +72,11 @@ fn stopping() -> Vec<Scenario> {
             busy(w);
             w.hold("InterruptTurn").interrupt("s").close("s").unhold("InterruptTurn").drain().is("s", Status::Closed);
         }),
+    ]
+}
+
+fn ends_by_themselves() -> Vec<Scenario> {
+    vec![
         Scenario::new("rule-stopping--a-turn-fails-and-the-agent-lives", |w| {
             busy(w);
             w.slice_end("s", failure(true)).drain().is("s", Status::Idle);
@@ -104,8 +117,8 @@ fn stopping() -> Vec<Scenario> {
 fn agent_of(w: &World) -> u64 {
     use tackroom_core::effect::EffectBody;
     let steps = w.host.answers.iter().filter_map(|answer| answer.step());
-    let starts = steps.flat_map(|step| &step.effects).filter(|e| matches!(e.body, EffectBody::StartAgent(_)));
-    starts.last().expect("an agent was started").id
+    let mut starts = steps.flat_map(|step| &step.effects).filter(|e| matches!(e.body, EffectBody::StartAgent(_)));
+    starts.next_back().expect("an agent was started").id
 }
 
 fn waiter() -> Vec<Scenario> {
