@@ -15,6 +15,7 @@ pub mod engine;
 pub mod event;
 pub mod input;
 pub mod json;
+mod lift;
 pub mod limits;
 mod loading;
 pub mod record;

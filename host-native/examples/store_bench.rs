@@ -39,10 +39,15 @@ fn save(id: String, revision: u64, status: Status) -> Save {
             pending: Vec::new(),
             message_count: 0,
             turn: None,
+            revision,
+            metadata_revision: 0,
+            stopping: None,
+            degraded: false,
         },
         engine_state: "{}".to_owned(),
         messages: Vec::new(),
         tail_from: 0,
+        audit: Vec::new(),
         resume: ResumeChange::Keep,
         ownership: if live {
             Ownership::Held { owner: "bench".to_owned(), lease_ms: 60_000 }

@@ -12,3 +12,8 @@ pub mod server;
 pub mod stores;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+
+/// The README's Rust example, compiled and run as it stands.
+#[cfg(all(doctest, feature = "local", feature = "sqlite"))]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -1,17 +1,21 @@
 //! The WIT face of the engine: one engine per instance of the component, called through free functions.
 //!
-//! It converts between the records of the contract and the types of the engine. It never decides anything, and it
-//! imports nothing.
+//! The contract's types are the engine's own, so there is nothing to convert. It never decides anything, and it imports
+//! nothing.
 #![expect(unsafe_code, reason = "the functions that wit-bindgen exports for this crate")]
 
 mod bindings;
-mod convert;
 
 use std::sync::{Mutex, MutexGuard};
 
-use bindings::exports::tackroom::engine::{limits, machine, rejection, session, step, time, transcript, view};
-use convert::Convert;
-use tackroom_core::Engine;
+use bindings::exports::tackroom::engine::machine;
+use tackroom_core::{
+    Config, Engine, Now, Rejection,
+    input::{Chunk, Input},
+    record::Summary,
+    step::{Pushed, Step},
+    view::{LiveMessage, Rebuilt, Stats},
+};
 
 struct Component;
 
@@ -27,46 +31,37 @@ fn with_engine<T>(run: impl FnOnce(&mut Engine) -> T) -> T {
 }
 
 impl machine::Guest for Component {
-    fn default_config() -> limits::Config {
-        tackroom_core::Config::default().convert()
+    fn default_config() -> Config {
+        Config::default()
     }
 
-    fn init(config: limits::Config) {
-        let before = slot().replace(Engine::new(config.convert()));
+    fn init(config: Config) {
+        let before = slot().replace(Engine::new(config));
         assert!(before.is_none(), "the contract has `init` called once");
     }
 
-    fn step(now: time::Now, input: machine::Input) -> Result<step::Step, rejection::Rejection> {
-        match with_engine(|engine| engine.step(now.convert(), input.convert())) {
-            Ok(step) => Ok(step.convert()),
-            Err(rejection) => Err(rejection.convert()),
-        }
+    fn step(now: Now, input: Input) -> Result<Step, Rejection> {
+        with_engine(|engine| engine.step(now, input))
     }
 
-    fn push(
-        now: time::Now,
-        session: String,
-        turn: String,
-        cursor: u64,
-        chunks: Vec<transcript::Chunk>,
-    ) -> step::Pushed {
-        with_engine(|engine| engine.push(now.convert(), &session, &turn, cursor, chunks.convert())).convert()
+    fn push(now: Now, session: String, turn: String, cursor: u64, chunks: Vec<Chunk>) -> Pushed {
+        with_engine(|engine| engine.push(now, &session, &turn, cursor, chunks))
     }
 
-    fn summary(session: String) -> Option<session::Summary> {
-        with_engine(|engine| engine.summary(&session)).convert()
+    fn summary(session: String) -> Option<Summary> {
+        with_engine(|engine| engine.summary(&session))
     }
 
-    fn live_message(session: String) -> Option<view::LiveMessage> {
-        with_engine(|engine| engine.live_message(&session)).convert()
+    fn live_message(session: String) -> Option<LiveMessage> {
+        with_engine(|engine| engine.live_message(&session))
     }
 
-    fn rebuild(session: String) -> Option<view::Rebuilt> {
-        with_engine(|engine| engine.rebuild(&session)).convert()
+    fn rebuild(session: String) -> Option<Rebuilt> {
+        with_engine(|engine| engine.rebuild(&session))
     }
 
-    fn stats() -> view::Stats {
-        with_engine(|engine| engine.stats()).convert()
+    fn stats() -> Stats {
+        with_engine(|engine| engine.stats())
     }
 
     fn check() -> Result<(), String> {

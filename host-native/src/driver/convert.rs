@@ -24,9 +24,7 @@ pub(super) fn answer_in(answer: AnswerInput) -> input::AnswerInput {
             input::AnswerBody::Allow(input::Allow { reason, edited_input })
         }
         PersonsAnswer::Deny { reason } => input::AnswerBody::Deny(input::Deny { reason }),
-        PersonsAnswer::Result { output, is_error } => {
-            input::AnswerBody::Result(input::ResultBody { output, is_error })
-        }
+        PersonsAnswer::Result { output, is_error } => input::AnswerBody::Result(input::ResultBody { output, is_error }),
     };
     input::AnswerInput { id, answer }
 }
@@ -112,8 +110,23 @@ fn stopping_in(stopping: Stopping) -> session::Stopping {
 
 pub(super) fn summary_out(summary: Summary) -> SessionSummary {
     let Summary {
-        id, status, metadata, settings, created_at_ms, updated_at_ms, suspended_at_ms, turns, usage, error, pending,
-        message_count, turn, revision, metadata_revision, stopping, degraded,
+        id,
+        status,
+        metadata,
+        settings,
+        created_at_ms,
+        updated_at_ms,
+        suspended_at_ms,
+        turns,
+        usage,
+        error,
+        pending,
+        message_count,
+        turn,
+        revision,
+        metadata_revision,
+        stopping,
+        degraded,
     } = summary;
     SessionSummary {
         id,
@@ -138,8 +151,23 @@ pub(super) fn summary_out(summary: Summary) -> SessionSummary {
 
 fn summary_in(summary: SessionSummary) -> Summary {
     let SessionSummary {
-        id, status, metadata, settings, created_at_ms, updated_at_ms, suspended_at_ms, turns, usage, error, pending,
-        message_count, turn, revision, metadata_revision, stopping, degraded,
+        id,
+        status,
+        metadata,
+        settings,
+        created_at_ms,
+        updated_at_ms,
+        suspended_at_ms,
+        turns,
+        usage,
+        error,
+        pending,
+        message_count,
+        turn,
+        revision,
+        metadata_revision,
+        stopping,
+        degraded,
     } = summary;
     Summary {
         id,
@@ -173,9 +201,8 @@ fn message_in(message: MessageRecord) -> session::StoredMessage {
 }
 
 pub(super) fn audit_out(entry: session::AuditEntry) -> AuditRecord {
-    let session::AuditEntry {
-        seq, at_ms, turn, approval_id, tool_call_id, tool_name, who, verdict, reason, rule,
-    } = entry;
+    let session::AuditEntry { seq, at_ms, turn, approval_id, tool_call_id, tool_name, who, verdict, reason, rule } =
+        entry;
     let (who, name) = match who {
         session::AuditWho::Person(name) => ("person", Some(name).filter(|name| !name.is_empty())),
         session::AuditWho::Approver => ("approver", None),
@@ -196,7 +223,17 @@ pub(super) fn audit_out(entry: session::AuditEntry) -> AuditRecord {
 
 pub(super) fn save_out(save: effect::Save) -> Save {
     let effect::Save {
-        write_id, generation, revision, summary, engine_state, messages, tail_from, audit, resume, owner, lease_ms,
+        write_id,
+        generation,
+        revision,
+        summary,
+        engine_state,
+        messages,
+        tail_from,
+        audit,
+        resume,
+        owner,
+        lease_ms,
     } = save;
     Save {
         write_id,

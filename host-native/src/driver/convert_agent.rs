@@ -37,9 +37,7 @@ pub(super) fn slice_end_in(end: SliceEnd) -> input::SliceEnd {
     let outcome = match outcome {
         SliceOutcome::Finished => input::SliceOutcome::Finished,
         SliceOutcome::Paused => input::SliceOutcome::Paused,
-        SliceOutcome::Failed { message, alive } => {
-            input::SliceOutcome::Failed(input::SliceFailure { message, alive })
-        }
+        SliceOutcome::Failed { message, alive } => input::SliceOutcome::Failed(input::SliceFailure { message, alive }),
         SliceOutcome::Interrupted => input::SliceOutcome::Interrupted,
     };
     input::SliceEnd { outcome, usage: convert::usage_in(usage), resume: resume.map(convert::resume_in), not_taken }

@@ -51,7 +51,7 @@ impl Driver {
             }
             EffectBody::DeleteSession(delete) => {
                 let delete = async move { ports.store.delete(&session, delete.generation).await };
-                run(&reporter, id, "store", async { stored(delete.await, |()| Outcome::Done) });
+                run(&reporter, id, "store", async move { stored(delete.await, |()| Outcome::Done) });
             }
             EffectBody::ListDue(due) => {
                 run(&reporter, id, "store", list_due(ports, due));

@@ -39,6 +39,7 @@ impl Driver {
         match event {
             Event::Ready => {
                 self.ready = true;
+                self.faults_in_a_row = 0;
                 for waiter in self.ready_waiters.drain(..) {
                     // A caller that has gone away needs no answer.
                     let _ = waiter.send(());
@@ -137,11 +138,8 @@ impl Driver {
         let rebuilt = self.engine.rebuild(session).ok().flatten().filter(|rebuilt| rebuilt.turn == turn)?;
         let channel = Arc::clone(self.turns.find(session, turn)?);
         let part = if channel.is_expected() { channel.part() } else { channel.part().checked_sub(1)? };
-        let start = if rebuilt.chunks.is_empty() {
-            Start::Fresh
-        } else {
-            Start::Rebuilt(rebuilt.chunks, rebuilt.next_seq)
-        };
+        let start =
+            if rebuilt.chunks.is_empty() { Start::Fresh } else { Start::Rebuilt(rebuilt.chunks, rebuilt.next_seq) };
         Some(Joined { channel, part, start })
     }
 

@@ -150,8 +150,7 @@ impl Driver {
 
     fn report(&mut self, era: u32, report: Report) {
         if era != self.era {
-            // What an engine that broke down had asked for is let go of, which ends it.
-            return;
+            return runtime::let_go(report);
         }
         let (effect, outcome) = match report {
             Report::Completed(effect, outcome) => {
@@ -191,6 +190,9 @@ impl Driver {
 
     /// Gives the engine one input and does what comes of it.
     fn step(&mut self, input: Input) -> Result<(), Rejection> {
+        if self.broken.is_some() {
+            return Ok(());
+        }
         let now = self.timer.now();
         if let Some(journal) = &mut self.journal {
             journal.input(now, &input);
@@ -265,21 +267,29 @@ impl Driver {
         for (_, slice) in self.slices.drain() {
             slice.give_up();
         }
-        while inbox.try_recv().is_ok() {}
+        while let Ok(message) = inbox.try_recv() {
+            match message {
+                Message::Report { report, .. } => runtime::let_go(report),
+                Message::Shutdown(reply) => self.shutdown_waiters.push(reply),
+                // Dropped, which tells whoever waits for an answer.
+                _ => {}
+            }
+        }
         self.hub.close();
         if let Some(journal) = &mut self.journal {
             journal.flush();
         }
-        let end = async {
-            self.runtime.end_all().await;
-            if let Err(error) = self.ports.sandboxes.shutdown().await {
+        let Self { runtime, ports, shutdown_waiters, .. } = self;
+        let end = async move {
+            runtime.end_all().await;
+            if let Err(error) = ports.sandboxes.shutdown().await {
                 tracing::warn!(%error, "the sandboxes did not end");
             }
         };
         if tokio::time::timeout(Duration::from_secs(5), end).await.is_err() {
             tracing::warn!("the sandboxes did not end in time");
         }
-        for waiter in self.shutdown_waiters {
+        for waiter in shutdown_waiters {
             // A caller that has gone away needs no answer.
             let _ = waiter.send(());
         }

@@ -303,6 +303,23 @@ impl Runtime {
     }
 }
 
+/// Ends what an engine had asked for that has broken down since.
+pub(super) fn let_go(report: Report) {
+    match report {
+        Report::Acquired(_, Ok(lease)) => {
+            tokio::spawn(async move { caught(lease.suspend()).await.is_ok() });
+        }
+        Report::Started(_, Ok(started)) => {
+            tokio::spawn(async move { caught(started.agent.destroy()).await.is_ok() });
+        }
+        Report::Acquired(..)
+        | Report::Started(..)
+        | Report::Completed(..)
+        | Report::Notice(..)
+        | Report::Overdue(_) => {}
+    }
+}
+
 fn sandbox_outcome(result: Result<Result<(), ports::SandboxError>, String>) -> Outcome {
     match result {
         Ok(Ok(())) => Outcome::Done,

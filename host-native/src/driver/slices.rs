@@ -60,9 +60,13 @@ impl Driver {
         };
         let inbox = Inbox::new(id, self.queue.clone());
         let work = work(running, TurnSink::into_intake(inbox.clone()));
-        let task = run(&self.reporter(), id, "agent", async move {
-            Outcome::SliceEnded(convert_agent::slice_end_in(work.await))
-        });
+        let task =
+            run(
+                &self.reporter(),
+                id,
+                "agent",
+                async move { Outcome::SliceEnded(convert_agent::slice_end_in(work.await)) },
+            );
         self.slices.insert(id, Slice { session, turn, agent, cursor: 0, inbox, task });
     }
 

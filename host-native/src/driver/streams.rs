@@ -207,3 +207,84 @@ impl TurnChannel {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunks(numbers: std::ops::Range<u64>) -> Vec<Arc<str>> {
+        numbers.map(|n| Arc::from(n.to_string())).collect()
+    }
+
+    fn over() -> PartEnd {
+        Err(SessionError::unavailable("over"))
+    }
+
+    async fn read_all(channel: &TurnChannel, part: usize, mut next: Option<u64>) -> (Vec<String>, Read) {
+        let mut seen = VecDeque::new();
+        loop {
+            match channel.read(part, &mut next, &mut seen).await {
+                Read::Chunks => {}
+                end => return (seen.iter().map(ToString::to_string).collect(), end),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn each_part_is_read_to_its_own_end() {
+        let channel = TurnChannel::new("s", "t");
+        channel.open(0);
+        channel.add(0, chunks(0..3), 0);
+        channel.end(over());
+        channel.open(3);
+        channel.add(3, chunks(3..5), 0);
+        channel.end(over());
+        assert_eq!(read_all(&channel, 0, None).await, (vec!["0".into(), "1".into(), "2".into()], Read::End));
+        assert_eq!(read_all(&channel, 1, None).await, (vec!["3".into(), "4".into()], Read::End));
+        assert_eq!(read_all(&channel, 1, Some(2)).await.0.len(), 3, "a cursor of the part before");
+        assert!(channel.done(1).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn what_has_left_the_buffer_or_never_was_there_is_behind() {
+        let channel = TurnChannel::new("s", "t");
+        channel.open(10);
+        channel.add(10, chunks(10..20), 15);
+        assert_eq!(read_all(&channel, 0, None).await, (Vec::new(), Read::Behind));
+        assert_eq!(read_all(&channel, 0, Some(99)).await, (Vec::new(), Read::Behind));
+        channel.end(over());
+        assert_eq!(read_all(&channel, 0, Some(15)).await.0.len(), 5);
+    }
+
+    #[tokio::test]
+    async fn a_part_that_never_came_ends_and_the_next_one_begins_where_it_would_have() {
+        let channel = TurnChannel::new("s", "t");
+        channel.expect();
+        channel.end(over());
+        assert_eq!(read_all(&channel, 0, None).await, (Vec::new(), Read::End));
+        assert!(!channel.is_expected() && !channel.is_open());
+        channel.open(4);
+        assert!(channel.is_expected() && channel.is_open());
+        channel.add(4, chunks(4..5), 0);
+        channel.end(over());
+        assert_eq!(read_all(&channel, 1, None).await, (vec!["4".into()], Read::End));
+    }
+
+    #[tokio::test]
+    async fn a_waiting_reader_is_woken() {
+        let channel = Arc::new(TurnChannel::new("s", "t"));
+        let reader = tokio::spawn({
+            let channel = Arc::clone(&channel);
+            async move { read_all(&channel, 0, None).await }
+        });
+        for n in 0..3 {
+            tokio::task::yield_now().await;
+            if n == 0 {
+                channel.open(0);
+            }
+            channel.add(n, chunks(n..n + 1), 0);
+        }
+        channel.end(over());
+        assert_eq!(reader.await.unwrap().0, ["0", "1", "2"]);
+    }
+}

@@ -78,10 +78,6 @@ impl SessionError {
         }
     }
 
-    pub(crate) fn invalid(field: &str, message: impl Into<String>) -> Self {
-        Self::Invalid { field: field.to_owned(), message: message.into() }
-    }
-
     pub(crate) fn unavailable(message: impl Into<String>) -> Self {
         Self::Unavailable { message: message.into() }
     }

@@ -1,4 +1,5 @@
 //! The invariants as the world sees them from outside: what was given to agents, what is in the store, what was told.
+//! Their numbers are those of the architecture page; those not here (1, 4, 7, 8, 9, 10) the world itself sees.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,6 +51,9 @@ impl Memory {
     }
 
     /// 2: nothing is given to an agent before it is durable.
+    ///
+    /// # Errors
+    /// What was seen, where it does not hold.
     pub fn prompt(&self, session: &str, start: &StartTurn, store: &Store) -> Result<(), Broken> {
         let Some(row) = store.rows.get(session) else {
             return fail(2, format!("{session} is prompted but not kept"));
@@ -66,6 +70,9 @@ impl Memory {
     }
 
     /// 6: an answer is delivered at most once, and only when that it is being delivered is durable.
+    ///
+    /// # Errors
+    /// What was seen, where it does not hold.
     pub fn deliver(&mut self, session: &str, given: &ContinueTurn, store: &Store) -> Result<(), Broken> {
         let noted = store.rows.get(session).is_some_and(|row| row.session.engine_state.contains("\"delivering\""));
         if !noted {
@@ -89,6 +96,9 @@ impl Memory {
     }
 
     /// 11: what a follower folds is what is kept; numbers leave no gap.
+    ///
+    /// # Errors
+    /// What was seen, where it does not hold.
     pub fn injected(&mut self, injected: &ChunksInjected) -> Result<(), Broken> {
         for (at, chunk) in injected.chunks.iter().enumerate() {
             self.see(&injected.session, &injected.turn, injected.first_seq + at as u64, chunk)?;
@@ -112,6 +122,9 @@ impl Memory {
     }
 
     /// 11: a batch as a host forwards it.
+    ///
+    /// # Errors
+    /// What was seen, where it does not hold.
     pub fn pushed(&mut self, session: &str, turn: &str, chunks: &[String], pushed: &Pushed) -> Result<(), Broken> {
         let mut seq = pushed.first_seq;
         let mut edits = pushed.edits.iter().peekable();
@@ -135,6 +148,9 @@ impl Memory {
     }
 
     /// 11: the stream has ended and the message is durable.
+    ///
+    /// # Errors
+    /// What was seen, where it does not hold.
     pub fn stream_ended(&mut self, ended: &StreamEnded, store: &Store) -> Result<(), Broken> {
         let Some(follower) = self.followers.get(&ended.session).filter(|follower| follower.turn == ended.turn) else {
             return Ok(());
@@ -160,6 +176,9 @@ fn value(json: &str) -> Option<serde_json::Value> {
 }
 
 /// 3: everything acknowledged is in the store, in order, once.
+///
+/// # Errors
+/// What was seen, where it does not hold.
 pub fn acknowledged(clients: &Clients, store: &Store) -> Result<(), Broken> {
     for (session, messages) in &clients.messages {
         let Some(row) = store.rows.get(session) else {
@@ -195,6 +214,9 @@ pub fn acknowledged(clients: &Clients, store: &Store) -> Result<(), Broken> {
 }
 
 /// 5: no secret in anything a user can read.
+///
+/// # Errors
+/// What was seen, where it does not hold.
 pub fn no_secret(what: &impl serde::Serialize) -> Result<(), Broken> {
     let text = serde_json::to_string(what).map_err(|error| (5, error.to_string()))?;
     if text.contains(SECRET) { fail(5, format!("a resume state shows in {text}")) } else { Ok(()) }

@@ -2,7 +2,7 @@
 //! has to find every one of them.
 
 use tackroom_core::effect::EffectBody;
-use tackroom_core::event::Event;
+use tackroom_core::event::{Event, Warned};
 use tackroom_core::step::Step;
 
 /// A planted fault, named by the invariant that it breaks.
@@ -24,12 +24,16 @@ pub enum Fault {
     NoReply,
     /// 8: a lease is never given back.
     LeakedLease,
+    /// 9: the host is told no deadline.
+    NoDeadline,
     /// 10: a fenced host goes on writing.
     WritesFenced,
+    /// 11: a chunk is counted and not shown.
+    HiddenChunk,
 }
 
 /// Every planted fault with the invariant that must catch it.
-pub const ALL: [(Fault, u8); 9] = [
+pub const ALL: [(Fault, u8); 11] = [
     (Fault::TwoTurns, 1),
     (Fault::PromptTooEarly, 2),
     (Fault::LostMessage, 3),
@@ -38,7 +42,9 @@ pub const ALL: [(Fault, u8); 9] = [
     (Fault::AnsweredTwice, 6),
     (Fault::NoReply, 7),
     (Fault::LeakedLease, 8),
+    (Fault::NoDeadline, 9),
     (Fault::WritesFenced, 10),
+    (Fault::HiddenChunk, 11),
 ];
 
 /// Changes a step as the fault would, now and then.
@@ -59,13 +65,22 @@ pub fn sabotage(fault: Fault, step: &mut Step, rng: &mut fastrand::Rng) {
                 EffectBody::StartAgent(start) => start.resume.clone(),
                 _ => None,
             });
-            if let (Some(secret), Some(Event::SessionUpdated(summary))) = (secret, step.events.last_mut()) {
-                summary.metadata = secret;
+            if let Some(secret) = secret {
+                let warned = Warned { session: String::new(), action: "start".into(), message: secret };
+                step.events.push(Event::Warned(warned));
             }
         }
         Fault::NoReply if rarely => step.events.retain(|event| !matches!(event, Event::Accepted(_))),
         Fault::LeakedLease if rarely => {
             step.effects.retain(|effect| !matches!(effect.body, EffectBody::ReleaseSandbox(_)));
+        }
+        Fault::NoDeadline => step.deadline = None,
+        Fault::HiddenChunk if rarely => {
+            for event in &mut step.events {
+                if let Event::ChunksInjected(injected) = event {
+                    injected.chunks.truncate(injected.chunks.len().saturating_sub(1));
+                }
+            }
         }
         // The others are played by the world, which knows more than one step.
         _ => {}

@@ -40,6 +40,7 @@ enum Fate {
 
 /// Something that will happen.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "a world holds a few hundred of them")]
 enum Action {
     Answer {
         host: u32,
@@ -115,6 +116,10 @@ impl<'t> World<'t> {
         let mut config = config(&mut rng);
         if fault == Some(Fault::TooManyLeases) {
             config.capacity = Some(1);
+        }
+        if fault == Some(Fault::LeakedLease) {
+            // With a bound, a leaked lease shows as one too many.
+            config.capacity = None;
         }
         Self {
             seed,
@@ -264,6 +269,9 @@ impl<'t> World<'t> {
             let number = words.split(' ').nth(1).and_then(|number| number.parse().ok()).unwrap_or(0);
             (number, words)
         })?;
+        if self.engine.stats().effects > 0 && self.deadline.is_none() {
+            return Err((9, "an effect is out and the host knows no deadline".into()));
+        }
         if self.steps.is_multiple_of(16) {
             invariants::acknowledged(&self.clients, &self.store)?;
         }
@@ -299,7 +307,8 @@ impl<'t> World<'t> {
                 }
             }
             Event::Refused(refused) => {
-                if self.clients.replied(refused.command).is_none() {
+                let replied = self.clients.replied(refused.command);
+                if replied.is_none() {
                     return Err((7, format!("command {} has two replies", refused.command)));
                 }
             }
@@ -407,10 +416,9 @@ impl<'t> World<'t> {
             2 => Fate::Fails(FailureKind::Broken),
             3 => Fate::Fails(FailureKind::Other),
             4 if matches!(body, EffectBody::AcquireSandbox(_)) => Fate::Fails(FailureKind::Capacity),
-            5 | 6 if store => Fate::GoodButFails,
-            7 => Fate::Hangs,
             // A write that has not landed by its deadline never does.
-            8 if store => Fate::GoodButFails,
+            5 | 6 | 8 if store => Fate::GoodButFails,
+            7 => Fate::Hangs,
             8 if matches!(body, EffectBody::LoadSession(_) | EffectBody::ClaimLive(_)) => Fate::Hangs,
             8 => Fate::Late,
             9 => Fate::Twice,
@@ -450,13 +458,14 @@ impl<'t> World<'t> {
             self.memory.fenced.insert(effect.session.clone());
         }
         self.input(Input::Completed(Completed { effect: effect.id, outcome }))?;
-        if self.fault == Some(Fault::WritesFenced) && self.memory.fenced.contains(&effect.session) {
-            if let EffectBody::SaveSession(save) = &effect.body {
-                let mut save = save.clone();
-                save.revision += 1;
-                let again = Effect { body: EffectBody::SaveSession(save), ..effect.clone() };
-                self.before(&again)?;
-            }
+        if self.fault == Some(Fault::WritesFenced)
+            && self.memory.fenced.contains(&effect.session)
+            && let EffectBody::SaveSession(save) = &effect.body
+        {
+            let mut save = save.clone();
+            save.revision += 1;
+            let again = Effect { body: EffectBody::SaveSession(save), ..effect.clone() };
+            self.before(&again)?;
         }
         Ok(())
     }

@@ -38,6 +38,16 @@ fn the_same_seed_is_the_same_trace() {
 }
 
 #[test]
+fn every_invariant_of_the_architecture_page_has_a_planted_fault() {
+    let page = include_str!("../../../core/docs/architecture.md");
+    let invariants =
+        page.split_once("## Invariants").and_then(|(_, rest)| rest.split("\n## ").next()).unwrap_or_default();
+    let numbers = invariants.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next()?.parse::<u8>().ok());
+    let planted: Vec<u8> = ALL.iter().map(|(_, number)| *number).collect();
+    assert_eq!(numbers.collect::<Vec<_>>(), planted);
+}
+
+#[test]
 fn every_planted_fault_is_found() {
     for (fault, invariant) in ALL {
         let found = (0..60).find_map(|seed| run(seed, Some(fault), &mut Trace::new(false)).err());

@@ -125,38 +125,40 @@ fn table(sessions: &[Value]) -> String {
 }
 
 fn shown(session: &Value) -> String {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for name in ["id", "status", "model", "workingDirectory", "permissionMode", "createdAt", "updatedAt", "turns"] {
         match &session[name] {
             Value::Null => {}
-            Value::String(value) => drop(writeln!(text, "{name}: {}", plain(value))),
-            value => drop(writeln!(text, "{name}: {value}")),
+            Value::String(value) => lines.push(format!("{name}: {}", plain(value))),
+            value => lines.push(format!("{name}: {value}")),
         }
     }
     for name in ["metadata", "usage", "error", "pendingInput"] {
         if !session[name].is_null() {
-            drop(writeln!(text, "{name}: {}", session[name]));
+            lines.push(format!("{name}: {}", session[name]));
         }
     }
     for message in session["messages"].as_array().into_iter().flatten() {
-        drop(writeln!(text, "\n{}:", message["role"].as_str().unwrap_or("?")));
-        for part in message["parts"].as_array().into_iter().flatten() {
-            let kind = part["type"].as_str().unwrap_or_default();
-            match part["text"].as_str() {
-                Some(words) if kind == "text" => drop(writeln!(text, "  {}", plain(words).replace('\n', "\n  "))),
-                Some(words) if kind == "reasoning" => {
-                    drop(writeln!(text, "  ({})", plain(words).replace('\n', "\n  ")))
-                }
-                _ if kind == "step-start" => {}
-                _ => {
-                    let state = part["state"].as_str().unwrap_or_default();
-                    let input = part.get("input").map(Value::to_string).unwrap_or_default();
-                    drop(writeln!(text, "  [{} {state}] {input}", plain(kind)));
-                }
-            }
+        lines.push(format!("\n{}:", message["role"].as_str().unwrap_or("?")));
+        lines.extend(message["parts"].as_array().into_iter().flatten().filter_map(part));
+    }
+    lines.join("\n")
+}
+
+/// One part of a message, indented; nothing for what only divides.
+fn part(part: &Value) -> Option<String> {
+    let kind = part["type"].as_str().unwrap_or_default();
+    let indented = |words: &str| plain(words).replace('\n', "\n  ");
+    match part["text"].as_str() {
+        Some(words) if kind == "text" => Some(format!("  {}", indented(words))),
+        Some(words) if kind == "reasoning" => Some(format!("  ({})", indented(words))),
+        _ if kind == "step-start" => None,
+        _ => {
+            let state = part["state"].as_str().unwrap_or_default();
+            let input = part.get("input").map(Value::to_string).unwrap_or_default();
+            Some(format!("  [{} {state}] {input}", plain(kind)))
         }
     }
-    text
 }
 
 /// Text of strangers without what a terminal would obey.

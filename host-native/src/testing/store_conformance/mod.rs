@@ -41,6 +41,7 @@ where
     saves::messages_are_appended_and_replaced(&*open().await).await;
     saves::messages_leave_no_gap(&*open().await).await;
     saves::resume_state_is_kept_replaced_and_dropped(&*open().await).await;
+    saves::audit_lines_are_appended_once(&*open().await).await;
     saves::delete_is_fenced(&*open().await).await;
     saves::numbers_have_a_bound(&*open().await).await;
     saves::many_at_once(open().await).await;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{message, put, sample_save, suspended, with_messages};
 use crate::ports::{
-    Decision, PendingInput, PendingKind, ResumeChange, ResumeState, Save, SessionSettings, Status, Store, StoreError,
-    TurnError, Usage,
+    AuditRecord, Decision, PendingInput, PendingKind, ResumeChange, ResumeState, Save, SessionSettings, Status, Store,
+    StoreError, TurnError, Usage,
 };
 
 fn full_save() -> Save {
@@ -183,4 +183,18 @@ pub(super) async fn many_at_once(store: Arc<dyn Store>) {
     }
     let page = store.list(&super::query(100)).await.expect("it can be read");
     assert_eq!(page.sessions.len(), 41, "the others are kept");
+}
+
+pub(super) async fn audit_lines_are_appended_once(store: &dyn Store) {
+    let line = |seq| AuditRecord { seq, at_ms: 7, json: format!(r#"{{"n":{seq}}}"#) };
+    put(store, Save { audit: vec![line(0), line(1)], ..sample_save("a", 1) }).await;
+    put(store, Save { audit: vec![line(1), line(2)], ..sample_save("a", 2) }).await;
+    put(store, Save { audit: vec![line(0)], ..sample_save("b", 1) }).await;
+    assert_eq!(store.audit("a", None, 10).await, Ok(vec![line(0), line(1), line(2)]), "each once, in order");
+    assert_eq!(store.audit("a", Some(0), 1).await, Ok(vec![line(1)]), "the lines after a number, bounded");
+    assert_eq!(store.audit("a", Some(2), 10).await, Ok(Vec::new()), "nothing after the last");
+    assert_eq!(store.audit("none", None, 10).await, Ok(Vec::new()), "nothing of a session that is not kept");
+    assert_eq!(store.delete("a", 1).await, Ok(()));
+    put(store, sample_save("a", 1)).await;
+    assert_eq!(store.audit("a", None, 10).await, Ok(Vec::new()), "the log went with its session");
 }

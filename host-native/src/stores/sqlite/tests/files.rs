@@ -109,6 +109,7 @@ async fn a_file_that_another_program_made_by_the_document_is_read() {
         INSERT INTO sessions VALUES
             (7, 'a', 'idle', 1, 2, NULL, 1, '{}', '{"turns":3}', 1, 4, 'a-4', 0, 'host', 9000000000000);
         INSERT INTO messages VALUES (7, 0, 'm0', '{"id":"m0"}');
+        INSERT INTO audit VALUES (7, 0, 1, '{"verdict":"allow"}');
         INSERT INTO engine_states VALUES (7, '{}');
         INSERT INTO resume_states VALUES (7, 'r');
     "#;
