@@ -80,14 +80,15 @@ impl Session {
         let kind = Kind::Approve { approval_id: approval_id.clone() };
         let effect = cx.emit(&self.id, kind, cx.config.limits.approve_timeout_ms, EffectBody::Approve(body));
         if let Some(turn) = &mut self.turn {
-            turn.approving.insert(effect, approval_id);
+            turn.approving.push((effect, approval_id));
         }
     }
 
     /// The host's callback has answered, or has not.
     pub(crate) fn verdict(&mut self, cx: &mut Cx, effect: u64, verdict: Option<Verdict>) {
         let Some(turn) = &mut self.turn else { return };
-        let Some(approval_id) = turn.approving.remove(&effect) else { return };
+        let Some(at) = turn.approving.iter().position(|(asked, _)| *asked == effect) else { return };
+        let (_, approval_id) = turn.approving.remove(at);
         let waits = turn.pending.iter().find(|pending| pending.approval_id == approval_id).cloned();
         let open = !turn.answers.contains_key(&approval_id);
         if let (Some(waits), Some(verdict), true) = (waits, verdict, open) {
@@ -217,7 +218,7 @@ impl Session {
     pub(crate) fn answered(&mut self, cx: &mut Cx, after: Option<After>) {
         let Some(turn) = &mut self.turn else { return };
         turn.state = TurnState::Delivering;
-        for effect in core::mem::take(&mut turn.approving).into_keys() {
+        for (effect, _) in core::mem::take(&mut turn.approving) {
             cx.settle_effect(effect);
         }
         if self.status != Status::Busy {

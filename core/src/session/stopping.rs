@@ -66,7 +66,7 @@ impl Session {
     pub(crate) fn give_pause_up(&mut self, cx: &mut Cx) {
         let Runtime::Live { agent, .. } = self.runtime else { return };
         if let Some(turn) = &mut self.turn {
-            for effect in core::mem::take(&mut turn.approving).into_keys() {
+            for (effect, _) in core::mem::take(&mut turn.approving) {
                 cx.settle_effect(effect);
             }
             let pending = Self::pending_of(&turn.message);
@@ -166,7 +166,7 @@ impl Session {
         if let Some(turn) = &mut self.turn
             && turn.state == TurnState::Approving
         {
-            for effect in core::mem::take(&mut turn.approving).into_keys() {
+            for (effect, _) in core::mem::take(&mut turn.approving) {
                 cx.settle_effect(effect);
             }
             turn.state = TurnState::Paused;

@@ -81,7 +81,7 @@ pub(crate) struct Turn {
     /// Answers that the slice under way was given.
     pub(crate) delivered: Vec<crate::effect::Answer>,
     /// Callbacks under way: effect to approval.
-    pub(crate) approving: BTreeMap<u64, String>,
+    pub(crate) approving: Vec<(u64, String)>,
     /// The last `finish` that an agent sent: shown at the end of the turn only.
     pub(crate) finish: Option<String>,
     pub(crate) saved_at_ms: u64,
@@ -109,7 +109,7 @@ impl Turn {
             pending: Vec::new(),
             answers: BTreeMap::new(),
             delivered: Vec::new(),
-            approving: BTreeMap::new(),
+            approving: Vec::new(),
             finish: None,
             saved_at_ms: 0,
             warnings: 0,

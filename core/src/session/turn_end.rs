@@ -54,7 +54,7 @@ impl Session {
     /// Shows the end of the turn and takes it off the session; the returned step ends its stream once that is durable.
     pub(crate) fn end_turn(&mut self, cx: &mut Cx, end: TurnEnd) -> Option<After> {
         let turn = self.turn.as_mut()?;
-        for effect in core::mem::take(&mut turn.approving).into_keys() {
+        for (effect, _) in core::mem::take(&mut turn.approving) {
             cx.settle_effect(effect);
         }
         if let TurnState::Running(effect) = turn.state {

@@ -104,8 +104,13 @@ pub struct Message {
     pub(crate) streams: Vec<Growing>,
     /// The tool parts of each tool call id, ascending.
     pub(crate) calls: BTreeMap<String, Vec<usize>>,
-    /// The first data part of each type and id.
-    pub(crate) data: BTreeMap<(String, String), usize>,
+    /// The first data part of each type and id; see [`data_key`].
+    pub(crate) data: BTreeMap<String, usize>,
+}
+
+/// One key of a data part's type and id, so that the map is of a kind that is there already.
+pub(crate) fn data_key(kind: &str, id: &str) -> String {
+    alloc::format!("{}:{kind}{id}", kind.len())
 }
 
 impl Message {
@@ -236,7 +241,7 @@ impl Message {
             PartKind::Data => {
                 let id = part.fields.json("id").and_then(Json::as_string);
                 if let (Some(id), Some(kind)) = (id, part.fields.text("type")) {
-                    self.data.entry((kind.to_owned(), id)).or_insert(at);
+                    self.data.entry(data_key(kind, &id)).or_insert(at);
                 }
             }
             _ => {}

@@ -4,7 +4,7 @@
 use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, bail};
-use wasmparser::{Encoding, Parser, Payload};
+use wasmparser::{BinaryReader, Encoding, Parser, Payload};
 
 fn main() -> ExitCode {
     match run() {
@@ -52,7 +52,25 @@ fn componentize(module: &[u8]) -> Result<Vec<u8>> {
             imports.join(", ")
         );
     }
-    Ok(encoded)
+    without_custom_sections(&encoded)
+}
+
+/// The component without the sections that only people read: names, and what made it.
+fn without_custom_sections(component: &[u8]) -> Result<Vec<u8>> {
+    let damaged = "The component is not valid WebAssembly.";
+    let (preamble, mut rest) = component.split_at_checked(8).context(damaged)?;
+    let mut kept = preamble.to_vec();
+    while !rest.is_empty() {
+        let mut reader = BinaryReader::new(rest, 0);
+        let custom = reader.read_u8().context(damaged)? == 0;
+        let length = reader.read_var_u32().context(damaged)? as usize;
+        let (section, after) = rest.split_at_checked(reader.current_position() + length).context(damaged)?;
+        if !custom {
+            kept.extend_from_slice(section);
+        }
+        rest = after;
+    }
+    Ok(kept)
 }
 
 /// What a component has in common with its host.

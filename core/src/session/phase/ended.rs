@@ -15,10 +15,12 @@ pub(crate) fn ask(session: &mut Session, cx: &mut Cx, command: u64, ask: Ask) ->
         }
         Ask::Send(_) => Err(session.conflict("it cannot be brought back; create a new session.")),
         Ask::Continue(given) => session.continue_turn(cx, command, &given),
-        Ask::Interrupt => {
+        Ask::Suspend if session.status == Status::Failed => {
+            Err(session.conflict("it runs nothing that could be suspended."))
+        }
+        Ask::Interrupt | Ask::Suspend => {
             nothing_to_do(session, cx, command);
             Ok(())
         }
-        Ask::Suspend => Err(session.conflict("it runs nothing that could be suspended.")),
     }
 }

@@ -7,7 +7,7 @@ use super::chunk::Chunk;
 use super::error::{Applied, FoldError, Reach};
 use super::fields::{Part, Value};
 use super::merge::merge;
-use super::message::Message;
+use super::message::{Message, data_key};
 use super::piece::Piece;
 use super::reader::Reader;
 use crate::json::{Json, MAX_DEPTH, decode};
@@ -130,7 +130,7 @@ impl Message {
         if chunk.flag_if("transient")?.is_some_and(|flag| flag.as_bool() == Some(true)) {
             return Ok(Applied { reach: Reach::Transient, ..SILENT });
         }
-        let known = id.and_then(|id| self.data.get(&(chunk.kind.clone(), id)).copied());
+        let known = id.and_then(|id| self.data.get(&data_key(&chunk.kind, &id)).copied());
         if let Some(at) = known {
             self.change(at, |part| part.fields.set("data", data));
             return Ok(WRITTEN);
