@@ -1,6 +1,6 @@
 //! Every test, the fast ones first, and one line at the end that says how many passed.
 
-use std::{process::Command, time::Instant};
+use std::{path::PathBuf, process::Command, time::Instant};
 
 use anyhow::{Result, bail};
 
@@ -24,7 +24,7 @@ struct Step {
 }
 
 /// In the order in which they run: what fails soonest comes first.
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 8] = [
     Step { name: "core", run: |run| run.cargo_test(&["--package", "tackroom-core"]) },
     Step { name: "build program", run: |run| run.cargo_test(&["--package", "xtask", "--package", "wasm-tool"]) },
     Step { name: "simulator", run: |run| run.cargo_test(&["--package", "tackroom-sim"]) },
@@ -37,14 +37,30 @@ const STEPS: [Step; 6] = [
                 "--workspace",
                 "--exclude=tackroom-core",
                 "--exclude=tackroom-component",
+                "--exclude=tackroom-kill",
                 "--exclude=tackroom-sim",
                 "--exclude=wasm-tool",
                 "--exclude=xtask",
             ])
         },
     },
+    Step {
+        name: "kill",
+        run: |run| {
+            outside::program()?;
+            run.cargo_test(&["--package", "tackroom-kill"])
+        },
+    },
     Step { name: "ai package", run: |_| outside::ai_package() },
     Step { name: "Claude Code", run: |_| outside::claude() },
+    Step {
+        name: "Claude Code killed",
+        run: |run| {
+            outside::program()?;
+            let which = ["--package", "tackroom-kill", "--features", "claude-kill", "--test", "claude"];
+            run.cargo_test_with(&which, &[outside::agents()])
+        },
+    },
 ];
 
 /// What all steps have in common.
@@ -86,8 +102,14 @@ pub(crate) fn run(long: bool, only: Option<&str>) -> Result<()> {
 impl Run {
     /// Runs `cargo test` for some packages and counts what it says.
     fn cargo_test(&self, which: &[&str]) -> Result<Tally> {
+        self.cargo_test_with(which, &[])
+    }
+
+    /// The same with further variables in the environment.
+    fn cargo_test_with(&self, which: &[&str], variables: &[(&str, PathBuf)]) -> Result<Tally> {
         let mut cargo = command::cargo();
         cargo.args(["test", "--no-fail-fast"]).args(which);
+        cargo.envs(variables.iter().map(|(name, value)| (name, value)));
         self.scale(&mut cargo);
         let mut tally = Tally::default();
         let succeeded = command::lines(&mut cargo, "run tests", |line| {

@@ -1,9 +1,11 @@
 //! Tests against real programs: the `ai` package in Node, and Claude Code at both pinned versions.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result, bail};
 
 use crate::libtest::Tally;
-use crate::{command, paths, setup};
+use crate::{command, paths, setup, wasm};
 
 /// Folded and settled messages are held against the `ai` package itself.
 ///
@@ -30,7 +32,7 @@ pub(crate) fn claude() -> Result<Tally> {
     setup::for_tests()?;
     let mut cases = command::cargo();
     cases.args(["test", "--package", "tackroom", "--features", "agent-tests", "--test", "claude"]);
-    cases.env("TACKROOM_AGENTS", paths::target("agents/agents.json"));
+    cases.envs([agents()]);
     let mut closing = None;
     let succeeded = command::lines(&mut cases, "run Claude Code", |line| {
         closing = counts(line).or(closing);
@@ -41,6 +43,24 @@ pub(crate) fn claude() -> Result<Tally> {
         bail!("the cases ended with a failure that none of them names");
     }
     Ok(tally)
+}
+
+/// The variable that says where the agents are.
+pub(crate) fn agents() -> (&'static str, PathBuf) {
+    ("TACKROOM_AGENTS", paths::target("agents/agents.json"))
+}
+
+/// Builds the program for tests that see it from outside alone.
+///
+/// # Errors
+/// It does not build.
+pub(crate) fn program() -> Result<()> {
+    wasm::run()?;
+    setup::for_tests()?;
+    let mut build = command::cargo();
+    build.args(["build", "--package", "tackroom", "--bins"]);
+    command::output(&mut build, "build the program")?;
+    Ok(())
 }
 
 /// Reads `3 failed of 82`.
