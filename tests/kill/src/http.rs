@@ -119,7 +119,7 @@ impl Iterator for Events {
     }
 }
 
-/// Says which server it was that said nothing.
+/// Says which request it was that got no answer.
 fn silent(error: io::Error, method: &str, path: &str) -> io::Error {
     if error.kind() == io::ErrorKind::WouldBlock {
         return io::Error::other(format!("{method} {path} was not answered within {SILENCE:?}"));
