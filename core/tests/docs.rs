@@ -86,3 +86,23 @@ fn the_map_names_every_room_of_the_engine_and_no_other() {
     let rooms: BTreeSet<String> = rooms("").into_iter().chain(rooms("session/")).collect();
     assert_eq!(named, rooms);
 }
+
+/// The libraries that a package of the workspace needs, those of the workspace itself aside.
+fn libraries(package: &str) -> Vec<String> {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(package).join("Cargo.toml");
+    let text = std::fs::read_to_string(manifest).unwrap();
+    let (_, rest) = text.split_once("[dependencies]\n").unwrap();
+    let lines = rest.lines().take_while(|line| !line.starts_with('['));
+    let names = lines.filter_map(|line| line.split_once(" = ")).map(|(name, _)| name.to_owned());
+    names.filter(|name| !name.starts_with("tackroom")).collect()
+}
+
+#[test]
+fn every_library_has_its_reason() {
+    let (_, rows) = MAP.split_once("| library | why it |").unwrap();
+    let named: Vec<&str> =
+        rows.lines().filter_map(|row| row.split('|').nth(1)).flat_map(|cell| cell.split(',')).collect();
+    for library in ["core", "core/component", "host-native"].into_iter().flat_map(libraries) {
+        assert!(named.iter().any(|name| name.trim() == library), "no reason is given for {library}");
+    }
+}

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use super::caught::caught;
 use super::message::{Accepted, Joined};
 use super::replies::Wanted;
+use super::streams::TurnChannel;
 use super::{Driver, convert};
 use crate::engine::types::Event;
 use crate::engine::types::event::{self, StreamEnd, StreamEnded, Undelivered, Warned};
@@ -112,7 +114,7 @@ impl Driver {
         }
         let channel = match self.turns.find_over(&summary.id, turn) {
             Some(channel) => Arc::clone(channel),
-            None => Arc::new(super::streams::TurnChannel::new(&summary.id, turn)),
+            None => Arc::new(TurnChannel::new(&summary.id, turn)),
         };
         if channel.part() == 0 {
             channel.open(0);
@@ -167,12 +169,30 @@ impl Driver {
         if channel.is_expected() {
             let in_memory = self.engine.summary(&ended.session).ok().flatten().map(convert::summary_out);
             let summary = in_memory.or_else(|| shown.iter().find(|summary| summary.id == ended.session).cloned());
-            let words = "The session has left this host as its turn ended; look at it to see how it stands.";
-            channel.end(summary.map(Arc::new).ok_or_else(|| SessionError::unavailable(words)));
+            match summary {
+                Some(summary) => channel.end(Ok(Arc::new(summary))),
+                None => self.end_with_stored(channel),
+            }
         }
         if ended.end != StreamEnd::Paused {
             self.turns.retire(&ended.session);
         }
+    }
+
+    /// Ends a stream whose session has left memory: its end is durable, so the store knows how it stands.
+    fn end_with_stored(&self, channel: Arc<TurnChannel>) {
+        let ports = Arc::clone(&self.ports);
+        tokio::spawn(async move {
+            let loaded = caught(ports.store.load(channel.session())).await;
+            let words = "The turn has ended, but how its session stands cannot be read; look at it in a moment.";
+            let end = match loaded {
+                Ok(Ok(Some(record))) => Ok(Arc::new(record.summary)),
+                Ok(Ok(None)) => Err(SessionError::NotFound { session: channel.session().to_owned() }),
+                Ok(Err(error)) => Err(error.into()),
+                Err(_) => Err(SessionError::unavailable(words)),
+            };
+            channel.end(end);
+        });
     }
 
     fn warned(&mut self, warned: Warned) {
@@ -184,7 +204,7 @@ impl Driver {
 }
 
 /// Joins a stream that is open at what comes next, and one that is to come at its beginning.
-fn join_now(channel: &Arc<super::streams::TurnChannel>) -> Joined {
+fn join_now(channel: &Arc<TurnChannel>) -> Joined {
     let start = if channel.is_open() { Start::At(channel.next_seq()) } else { Start::Fresh };
     Joined { channel: Arc::clone(channel), part: channel.part(), start }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot};
 
 use super::message::{Accepted, Joined, Message, Query};
@@ -13,6 +14,17 @@ use crate::manager::{
     UpdateSession, UserMessage,
 };
 use crate::ports::{ListPage, ListQuery, MessageRecord, SessionRecord, SessionSummary, Store};
+
+/// The part of a UI message that names it.
+#[derive(Deserialize)]
+struct Named {
+    id: Option<String>,
+}
+
+/// The id that a client gave its message. What else may be wrong with the message is the engine's to say.
+fn id_of(message: &str) -> Option<String> {
+    serde_json::from_str::<Named>(message).ok()?.id.filter(|id| !id.is_empty())
+}
 
 /// How often a read or a change is tried again when another one came between.
 const TRIES: usize = 100;
@@ -80,15 +92,18 @@ impl Handle {
     }
 
     pub(crate) async fn send(&self, session: &str, send: SendMessage) -> Result<TurnStream, SessionError> {
-        let (message, message_is_text) = match send.message {
-            UserMessage::Text(text) => (text, true),
-            UserMessage::Json(json) => (json, false),
+        let (message, message_is_text, user_message) = match send.message {
+            UserMessage::Text(text) => (text, true, ids::mint()),
+            UserMessage::Json(json) => {
+                let id = id_of(&json).unwrap_or_else(ids::mint);
+                (json, false, id)
+            }
         };
         let turn = ids::mint();
         let body = CommandBody::Send(input::Send {
             assistant_message: ids::answer_of(&turn),
             turn,
-            user_message: ids::mint(),
+            user_message,
             message,
             message_is_text,
             prompt: send.prompt,

@@ -13,10 +13,10 @@ use super::error::ApiError;
 pub(super) async fn json<T: DeserializeOwned>(app: &App, request: Request) -> Result<T, ApiError> {
     let (parts, body) = request.into_parts();
     let bytes = bytes(app, &parts.headers, body).await?;
-    check_type(&parts.headers)?;
     if bytes.is_empty() {
         return Err(ApiError::invalid("body", "The body is empty; it has to be a JSON object."));
     }
+    check_type(&parts.headers)?;
     parse(&bytes)
 }
 

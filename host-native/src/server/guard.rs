@@ -35,16 +35,11 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    fn check(&self, request: &Request) -> Result<Option<HeaderValue>, ApiError> {
-        let headers = request.headers();
+    /// Refuses foreign hosts and origins; gives the origin that may read the answer, a refusal for want of a token too.
+    fn check_place(&self, request: &Request) -> Result<Option<HeaderValue>, ApiError> {
         let host = host_of(request)?;
         self.check_host(&host)?;
-        let origin = self.check_origin(headers, &host)?;
-        let preflight = is_preflight(request);
-        if !preflight && !OPEN.contains(&request.uri().path()) {
-            self.check_token(headers)?;
-        }
-        Ok(origin)
+        self.check_origin(request.headers(), &host)
     }
 
     fn check_host(&self, host: &Authority) -> Result<(), ApiError> {
@@ -81,9 +76,12 @@ impl Guard {
         Err(ApiError::new(StatusCode::FORBIDDEN, "foreign-origin", message))
     }
 
-    fn check_token(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+    fn check_token(&self, request: &Request) -> Result<(), ApiError> {
         let Some(token) = &self.token else { return Ok(()) };
-        let given = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+        if OPEN.contains(&request.uri().path()) {
+            return Ok(());
+        }
+        let given = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
         let given = given.and_then(|value| {
             let (scheme, rest) = value.split_at_checked(7)?;
             scheme.eq_ignore_ascii_case(b"bearer ").then(|| rest.trim_ascii())
@@ -120,11 +118,17 @@ fn is_preflight(request: &Request) -> bool {
 
 /// Refuses strangers, answers what browsers ask beforehand, and names the origin that may read the answer.
 pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response<Body> {
-    let origin = match app.guard.check(&request) {
+    let origin = match app.guard.check_place(&request) {
         Ok(origin) => origin,
         Err(error) => return error.into_response(),
     };
-    let mut response = if is_preflight(&request) { preflight() } else { next.run(request).await };
+    let mut response = if is_preflight(&request) {
+        preflight()
+    } else if let Err(error) = app.guard.check_token(&request) {
+        error.into_response()
+    } else {
+        next.run(request).await
+    };
     if let Some(origin) = origin {
         let headers = response.headers_mut();
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
@@ -162,7 +166,8 @@ mod tests {
             request = request.header(*name, *value);
         }
         let request = request.body(Body::empty()).unwrap();
-        guard.check(&request).map(|_| ()).map_err(|error| error.message().to_owned())
+        let checked = guard.check_place(&request).and_then(|_| guard.check_token(&request));
+        checked.map_err(|error| error.message().to_owned())
     }
 
     #[test]

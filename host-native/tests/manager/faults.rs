@@ -25,7 +25,7 @@ async fn a_write_that_is_not_acknowledged_in_time_fails_its_call_and_leaves_the_
     };
     let manager = within(world.builder().limits(shorter).build()).await.unwrap();
     idle(&manager, "a").await;
-    world.store.fail_next(StoreOp::Save, 10_000, down());
+    world.store.fail_next(StoreOp::Save, 10_000, &down());
     let error = within(manager.send("a", "Lost".into())).await.unwrap_err();
     assert_eq!(error.code(), "store", "{error}");
     assert_eq!(world.agent.prompts().len(), 0);
@@ -43,7 +43,7 @@ async fn a_write_whose_answer_was_lost_is_not_made_twice() {
     let world = World::new();
     let manager = within(world.builder().limits(|limits| limits.retry_first_ms = 10).build()).await.unwrap();
     idle(&manager, "a").await;
-    world.store.commit_but_fail_next(StoreOp::Save, 1, down());
+    world.store.commit_but_fail_next(StoreOp::Save, 1, &down());
     let mut stream = within(manager.send("a", "Once".into())).await.unwrap();
     assert_eq!(text(&read(&mut stream).await), "Once");
     assert_eq!(within(manager.get("a")).await.unwrap().unwrap().messages.len(), 2);
@@ -52,7 +52,7 @@ async fn a_write_whose_answer_was_lost_is_not_made_twice() {
 #[tokio::test]
 async fn a_store_that_is_down_at_the_start_makes_the_host_not_ready_until_it_is_back() {
     let world = World::new();
-    world.store.fail_next(StoreOp::ClaimLive, 3, down());
+    world.store.fail_next(StoreOp::ClaimLive, 3, &down());
     let quick = |limits: &mut tackroom::manager::Limits| (limits.retry_first_ms, limits.retry_longest_ms) = (100, 100);
     let builder = world.builder().ready_within(std::time::Duration::ZERO).limits(quick);
     let manager = within(builder.build()).await.unwrap();
@@ -60,7 +60,7 @@ async fn a_store_that_is_down_at_the_start_makes_the_host_not_ready_until_it_is_
     assert_eq!(within(manager.create(named("a"))).await.unwrap_err().code(), "unavailable");
     until("it is ready", async || manager.ready().await.is_ok()).await;
     idle(&manager, "a").await;
-    world.store.fail_next(StoreOp::Load, 1, down());
+    world.store.fail_next(StoreOp::Load, 1, &down());
     assert_eq!(within(manager.get("a")).await.unwrap_err().code(), "store");
 }
 

@@ -14,23 +14,23 @@ use tackroom::testing::{FakeAgent, FakeSandboxes, FakeSlice, FaultyStore};
 const LONG: Duration = Duration::from_secs(60);
 
 /// The adapters of a host. They outlive it, as a database and agents' files do.
-pub struct World {
-    pub store: FaultyStore,
-    pub sandboxes: FakeSandboxes,
-    pub agent: FakeAgent,
+pub(crate) struct World {
+    pub(crate) store: FaultyStore,
+    pub(crate) sandboxes: FakeSandboxes,
+    pub(crate) agent: FakeAgent,
 }
 
 impl World {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(FakeSandboxes::new())
     }
 
-    pub fn with(sandboxes: FakeSandboxes) -> Self {
+    pub(crate) fn with(sandboxes: FakeSandboxes) -> Self {
         let store = FaultyStore::new(Arc::new(MemoryStore::new()));
         Self { store, sandboxes, agent: FakeAgent::new() }
     }
 
-    pub fn builder(&self) -> SessionManagerBuilder {
+    pub(crate) fn builder(&self) -> SessionManagerBuilder {
         SessionManager::builder()
             .store(Arc::new(self.store.clone()))
             .sandboxes(Arc::new(self.sandboxes.clone()))
@@ -38,22 +38,22 @@ impl World {
             .engine_cache(engine_cache())
     }
 
-    pub async fn start(&self) -> SessionManager {
+    pub(crate) async fn start(&self) -> SessionManager {
         within(self.builder().build()).await.unwrap()
     }
 }
 
 /// Compiled once for all tests.
-pub fn engine_cache() -> PathBuf {
+pub(crate) fn engine_cache() -> PathBuf {
     std::env::temp_dir().join("tackroom-manager-tests-cache")
 }
 
-pub async fn within<T>(wait: impl Future<Output = T>) -> T {
+pub(crate) async fn within<T>(wait: impl Future<Output = T>) -> T {
     tokio::time::timeout(LONG, wait).await.expect("this takes far longer than it may")
 }
 
 /// Waits until something holds.
-pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let start = std::time::Instant::now();
     while !holds().await {
         assert!(start.elapsed() < LONG, "waited in vain until {what}");
@@ -61,27 +61,27 @@ pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     }
 }
 
-pub async fn summary(manager: &SessionManager, id: &str) -> SessionSummary {
+pub(crate) async fn summary(manager: &SessionManager, id: &str) -> SessionSummary {
     within(manager.get(id)).await.unwrap().expect("the session is there").summary
 }
 
-pub async fn until_status(manager: &SessionManager, id: &str, status: Status) -> SessionSummary {
+pub(crate) async fn until_status(manager: &SessionManager, id: &str, status: Status) -> SessionSummary {
     until(status.as_str(), async || summary(manager, id).await.status == status).await;
     summary(manager, id).await
 }
 
 /// A new session that is ready for a message.
-pub async fn idle(manager: &SessionManager, id: &str) -> SessionSummary {
+pub(crate) async fn idle(manager: &SessionManager, id: &str) -> SessionSummary {
     within(manager.create(named(id))).await.unwrap();
     until_status(manager, id, Status::Idle).await
 }
 
-pub fn named(id: &str) -> CreateSession {
+pub(crate) fn named(id: &str) -> CreateSession {
     CreateSession { id: Some(id.to_owned()), metadata: None, settings: SessionSettings::default() }
 }
 
 /// Reads a stream to its end.
-pub async fn read(stream: &mut TurnStream) -> Vec<TurnItem> {
+pub(crate) async fn read(stream: &mut TurnStream) -> Vec<TurnItem> {
     let mut items = Vec::new();
     while let Some(item) = within(stream.next()).await {
         items.push(item);
@@ -89,14 +89,14 @@ pub async fn read(stream: &mut TurnStream) -> Vec<TurnItem> {
     items
 }
 
-pub fn json(item: &TurnItem) -> Value {
+pub(crate) fn json(item: &TurnItem) -> Value {
     match item {
         TurnItem::Chunk { json, .. } => serde_json::from_str(json).unwrap(),
         TurnItem::Resync { message_json, .. } => serde_json::from_str(message_json).unwrap(),
     }
 }
 
-pub fn number(item: &TurnItem) -> Option<u64> {
+pub(crate) fn number(item: &TurnItem) -> Option<u64> {
     match item {
         TurnItem::Chunk { cursor, .. } => cursor.as_ref().map(|cursor| cursor.n),
         TurnItem::Resync { cursor, .. } => Some(cursor.n),
@@ -104,7 +104,7 @@ pub fn number(item: &TurnItem) -> Option<u64> {
 }
 
 /// The text that chunks add up to.
-pub fn text(items: &[TurnItem]) -> String {
+pub(crate) fn text(items: &[TurnItem]) -> String {
     items
         .iter()
         .map(json)
@@ -113,19 +113,19 @@ pub fn text(items: &[TurnItem]) -> String {
         .collect()
 }
 
-pub fn kinds(items: &[TurnItem]) -> Vec<String> {
+pub(crate) fn kinds(items: &[TurnItem]) -> Vec<String> {
     items.iter().map(json).map(|chunk| chunk["type"].as_str().unwrap_or("message").to_owned()).collect()
 }
 
 /// The text of a kept message.
-pub fn message_text(message: &str) -> String {
+pub(crate) fn message_text(message: &str) -> String {
     let message: Value = serde_json::from_str(message).unwrap();
     let parts = message["parts"].as_array().unwrap();
     parts.iter().filter_map(|part| part["text"].as_str()).collect()
 }
 
 /// A slice that says a text and goes on until it is cut short.
-pub fn says_and_goes_on(words: &[&str]) -> FakeSlice {
+pub(crate) fn says_and_goes_on(words: &[&str]) -> FakeSlice {
     let json = |text: &str| Chunk::Json(text.to_owned());
     let mut chunks = vec![json(r#"{"type":"start-step"}"#), json(r#"{"type":"text-start","id":"t"}"#)];
     chunks.extend(words.iter().map(|word| Chunk::TextDelta { id: "t".to_owned(), delta: (*word).into() }));
@@ -133,7 +133,7 @@ pub fn says_and_goes_on(words: &[&str]) -> FakeSlice {
 }
 
 /// A slice that asks for approval of several calls.
-pub fn asks_twice() -> FakeSlice {
+pub(crate) fn asks_twice() -> FakeSlice {
     let mut one = FakeSlice::asks("call-1", "Bash", &serde_json::json!({ "command": "ls" }));
     let two = FakeSlice::asks("call-2", "Bash", &serde_json::json!({ "command": "rm x" }));
     one.chunks.extend(two.chunks);

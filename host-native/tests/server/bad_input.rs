@@ -43,7 +43,7 @@ fn case(
 const WITH_BODY: [(&str, &str, &str); 4] = [
     ("POST", "/v1/sessions", r#"{"id":"new"}"#),
     ("PATCH", "/v1/sessions/here", r#"{"metadata":{"changed":true}}"#),
-    ("POST", "/v1/sessions/here/messages", r#"{"message":"more"}"#),
+    ("POST", "/v1/sessions/ready/messages", r#"{"message":"more"}"#),
     ("POST", "/v1/sessions/here/answers", r#"{"answers":[{"id":"x","approved":true}]}"#),
 ];
 
@@ -105,7 +105,7 @@ fn chunked(body: &[u8]) -> Vec<u8> {
 fn wrong_types() -> Vec<Case> {
     let create = |body: &str, words: &str| case("POST", "/v1/sessions", body, 400, "invalid", words);
     let patch = |body: &str, words: &str| case("PATCH", "/v1/sessions/here", body, 400, "invalid", words);
-    let send = |body: &str, words: &str| case("POST", "/v1/sessions/here/messages", body, 400, "invalid", words);
+    let send = |body: &str, words: &str| case("POST", "/v1/sessions/ready/messages", body, 400, "invalid", words);
     let answer = |body: &str, words: &str| case("POST", "/v1/sessions/here/answers", body, 400, "invalid", words);
     let long = |field: &str| format!(r#"{{"{field}":"{}"}}"#, "x".repeat(100_000));
     vec![
@@ -233,12 +233,14 @@ async fn what_is_wrong_is_refused_in_words_and_changes_nothing() {
     server.until("here", "idle").await;
     server.say("here", "approve").await;
     server.until("here", "awaiting-input").await;
+    assert_eq!(server.post("/v1/sessions", &json!({ "id": "ready" })).await.status, 201);
+    server.until("ready", "idle").await;
     let before = kept(&server).await;
     let mut cases = broken_bodies();
     cases.extend(wrong_types());
     cases.extend(wrong_ids());
     cases.extend(wrong_routes_and_queries());
-    let mut key = case("POST", "/v1/sessions/here/messages", r#"{"message":"x"}"#, 400, "invalid", "idempotency");
+    let mut key = case("POST", "/v1/sessions/ready/messages", r#"{"message":"x"}"#, 400, "invalid", "idempotency");
     key.headers.push(("idempotency-key", "\u{e9}"));
     cases.push(key);
     for case in cases {
