@@ -33,7 +33,7 @@ pub fn request(
     }
     head.extend(["content-length: ", &body.len().to_string(), "\r\n\r\n", &body]);
     stream.write_all(head.as_bytes())?;
-    Response::read(BufReader::new(stream))
+    Response::read(BufReader::new(stream)).map_err(|error| silent(error, method, path))
 }
 
 /// An answer whose head has come.
@@ -108,7 +108,7 @@ impl Iterator for Events {
         loop {
             let mut line = String::new();
             match self.body.read_line(&mut line) {
-                Err(error) => return Some(Err(error)),
+                Err(error) => return Some(Err(silent(error, "the events of", "a stream"))),
                 Ok(0) => return None,
                 Ok(_) => {}
             }
@@ -117,6 +117,14 @@ impl Iterator for Events {
             }
         }
     }
+}
+
+/// Says which request it was that got no answer.
+fn silent(error: io::Error, method: &str, path: &str) -> io::Error {
+    if error.kind() == io::ErrorKind::WouldBlock {
+        return io::Error::other(format!("{method} {path} was not answered within {SILENCE:?}"));
+    }
+    error
 }
 
 fn line(stream: &mut impl BufRead) -> io::Result<String> {

@@ -115,7 +115,8 @@ impl<'a> Round<'a> {
         let until = Instant::now() + PATIENCE;
         while !self.agents_of(session).is_empty() {
             if Instant::now() > until {
-                return Err(format!("{session}: its call was not deferred within {PATIENCE:?}"));
+                let left = self.agents_of(session);
+                return Err(format!("{session}: its call was not deferred within {PATIENCE:?}, and {left:?} is there"));
             }
             thread::sleep(STEP);
         }
