@@ -308,3 +308,23 @@ fn an_approver_answers_first_and_a_repetition_goes_to_a_person() {
     assert!(world.find(|body| matches!(body, EffectBody::Approve(_))).is_none());
     assert_eq!(world.status("s"), Status::AwaitingInput);
 }
+
+#[test]
+fn a_result_given_as_an_answer_is_shown_once() {
+    let mut world = World::new(Config::default());
+    world.idle("s");
+    world.send("s", "ask me").expect("taken");
+    world.drain();
+    let question = r#"{"type":"tool-input-available","toolCallId":"q","toolName":"ask","input":{}}"#;
+    world.push("s", 0, vec![json(question)]);
+    world.end_slice(SliceOutcome::Paused);
+    world.drain();
+    let result = tackroom_core::input::ResultBody { output: "1".into(), is_error: false };
+    world.answer("s", vec![AnswerInput { id: "q".into(), answer: AnswerBody::Result(result) }]).expect("taken");
+    world.drain();
+    let pushed = world.push("s", 0, vec![json(r#"{"type":"tool-output-available","toolCallId":"q","output":1}"#)]);
+    assert_eq!(pushed.edits.len(), 1, "the agent's own report of it is left out");
+    world.end_slice(SliceOutcome::Finished);
+    world.drain();
+    assert_eq!(world.stream("s").matches("output-available").count(), 1);
+}

@@ -252,6 +252,8 @@ impl Session {
         let effect = cx.emit(&self.id, Kind::Slice, cx.config.limits.slice_timeout_ms, EffectBody::ContinueTurn(body));
         self.slice_started(cx, effect);
         if let Some(turn) = &mut self.turn {
+            let results = given.iter().filter(|answer| matches!(answer.answer, AnswerBody::Result(_)));
+            turn.results.extend(results.map(|answer| answer.tool_call_id.clone()));
             turn.delivered = given;
         }
     }

@@ -20,14 +20,20 @@ enum Role {
     Start(Option<Json>),
     /// Shown at the end of the turn only.
     Finish,
+    /// The result of a call that an answer gave: the engine has shown it.
+    Shown,
 }
 
-fn role_of(chunk: &Chunk) -> Role {
+fn role_of(turn: &Turn, chunk: &Chunk) -> Role {
     let Chunk::Json(json) = chunk else { return Role::Forward };
     let metadata = || json.field("messageMetadata");
     match json.field("type").and_then(|kind| kind.as_string()).as_deref() {
         Some("start") => Role::Start(metadata()),
         Some("finish") => Role::Finish,
+        Some("tool-output-available" | "tool-output-error") if !turn.results.is_empty() => {
+            let call = json.field("toolCallId").and_then(|call| call.as_string());
+            if call.is_some_and(|call| turn.results.contains(&call)) { Role::Shown } else { Role::Forward }
+        }
         _ => Role::Forward,
     }
 }
@@ -153,7 +159,7 @@ fn take_chunk(turn: &mut Turn, batch: &mut Batch<'_>, chunk: ChunkInput, limits:
         batch.drop();
         return false;
     };
-    match role_of(&chunk) {
+    match role_of(turn, &chunk) {
         Role::Forward => fold(turn, batch, &chunk),
         Role::Start(metadata) => {
             batch.drop();
@@ -164,6 +170,10 @@ fn take_chunk(turn: &mut Turn, batch: &mut Batch<'_>, chunk: ChunkInput, limits:
                     add(turn, batch, &chunk);
                 }
             }
+            false
+        }
+        Role::Shown => {
+            batch.drop();
             false
         }
         Role::Finish => {

@@ -80,6 +80,8 @@ pub(crate) struct Turn {
     pub(crate) answers: BTreeMap<String, Recorded>,
     /// Answers that the slice under way was given.
     pub(crate) delivered: Vec<crate::effect::Answer>,
+    /// Calls whose result an answer gave.
+    pub(crate) results: Vec<String>,
     /// Callbacks under way: effect to approval.
     pub(crate) approving: Vec<(u64, String)>,
     /// The last `finish` that an agent sent: shown at the end of the turn only.
@@ -109,6 +111,7 @@ impl Turn {
             pending: Vec::new(),
             answers: BTreeMap::new(),
             delivered: Vec::new(),
+            results: Vec::new(),
             approving: Vec::new(),
             finish: None,
             saved_at_ms: 0,

@@ -31,7 +31,7 @@ pub(super) fn broken_down() -> SessionError {
 
 impl Driver {
     /// Ends everything of the engine that broke down. [`Message::Restart`] follows when it has ended.
-    pub(super) fn break_down(&mut self, fault: EngineFault, now: Now, session: Option<String>, input: Value) {
+    pub(super) fn break_down(&mut self, fault: EngineFault, now: Now, session: Option<String>, input: &Value) {
         tracing::error!(session, "{fault}");
         self.totals.engine_faults += 1;
         if let Some(directory) = &self.fault_reports {
@@ -80,11 +80,11 @@ impl Driver {
                     journal.config(&self.config);
                 }
                 // A start is no command: nothing can refuse it.
-                let _ = self.step(Input::Start);
+                let _ = self.step(&Input::Start);
             }
             Err(fault) => {
                 let now = self.timer.now();
-                self.break_down(fault, now, None, Value::Null);
+                self.break_down(fault, now, None, &Value::Null);
             }
         }
     }

@@ -94,7 +94,7 @@ struct Driver {
 impl Driver {
     async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Message>) {
         // A start is no command: nothing can refuse it.
-        let _ = self.step(Input::Start);
+        let _ = self.step(&Input::Start);
         let mut batch = Vec::with_capacity(BATCH);
         while !self.ended {
             let wake = self.stop_at.map_or_else(|| self.timer.wake(), |stop| stop.min(self.timer.wake()));
@@ -108,7 +108,7 @@ impl Driver {
             }
             if self.timer.take_due() && self.broken.is_none() {
                 // A tick is no command: nothing can refuse it.
-                let _ = self.step(Input::Tick);
+                let _ = self.step(&Input::Tick);
             }
             if let Some(journal) = &mut self.journal {
                 journal.flush();
@@ -142,7 +142,7 @@ impl Driver {
         if self.broken.is_some() {
             return self.replies.answer(id, Err(broken_down()));
         }
-        if let Err(rejection) = self.step(Input::Command(Command { id, session, body })) {
+        if let Err(rejection) = self.step(&Input::Command(Command { id, session, body })) {
             self.totals.refused += 1;
             self.replies.answer(id, Err(convert::rejection_out(rejection)));
         }
@@ -165,13 +165,13 @@ impl Driver {
             },
             Report::Notice(agent, body) => {
                 // Notices and completions are no commands: nothing can refuse them.
-                let _ = self.step(Input::Notice(Notice { agent, body }));
+                let _ = self.step(&Input::Notice(Notice { agent, body }));
                 return;
             }
             Report::Overdue(effect) => return self.runtime.over(effect),
         };
         self.count(effect, &outcome);
-        let _ = self.step(Input::Completed(Completed { effect, outcome }));
+        let _ = self.step(&Input::Completed(Completed { effect, outcome }));
     }
 
     fn count(&mut self, effect: u64, outcome: &Outcome) {
@@ -189,17 +189,17 @@ impl Driver {
     }
 
     /// Gives the engine one input and does what comes of it.
-    fn step(&mut self, input: Input) -> Result<(), Rejection> {
+    fn step(&mut self, input: &Input) -> Result<(), Rejection> {
         if self.broken.is_some() {
             return Ok(());
         }
         let now = self.timer.now();
         if let Some(journal) = &mut self.journal {
-            journal.input(now, &input);
+            journal.input(now, input);
         }
-        let result = match self.fault_wanted(&input) {
+        let result = match self.fault_wanted(input) {
             Some(fault) => Err(fault),
-            None => self.engine.step(now, &input),
+            None => self.engine.step(now, input),
         };
         match result {
             Ok(Ok(step)) => {
@@ -208,8 +208,8 @@ impl Driver {
             }
             Ok(Err(rejection)) => Err(rejection),
             Err(fault) => {
-                let session = self.session_of(&input);
-                self.break_down(fault, now, session, redact::report(&input));
+                let session = self.session_of(input);
+                self.break_down(fault, now, session, &redact::report(input));
                 Ok(())
             }
         }
@@ -256,7 +256,7 @@ impl Driver {
             return;
         }
         // A shutdown is no command: nothing can refuse it.
-        let _ = self.step(Input::Shutdown);
+        let _ = self.step(&Input::Shutdown);
     }
 
     /// Ends what the engine could not end in time, and everybody's waiting.

@@ -135,7 +135,7 @@ impl Driver {
             }
             Err(fault) => {
                 let report = redact::push_report(&session, &turn, cursor, &chunks);
-                self.break_down(fault, now, Some(session), report);
+                self.break_down(fault, now, Some(session), &report);
                 false
             }
         }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use crate::engine::types::Now;
 
 /// A timer is never set further ahead than this; an early tick does nothing.
-const LONGEST: Duration = Duration::from_secs(24 * 3_600);
+const LONGEST: Duration = Duration::from_hours(24);
 
 /// Reads the clocks and holds the engine's next deadline.
 #[derive(Debug)]

@@ -6,6 +6,7 @@
 //! of it. A file that is damaged, or a directory that is not private, is never used.
 
 use std::{
+    fmt::Write as _,
     fs::{self, DirBuilder, File, OpenOptions},
     hash::{Hash, Hasher},
     io::{self, Write},
@@ -118,7 +119,11 @@ fn file_name(engine: &Engine, bytes: &[u8]) -> String {
     engine.precompile_compatibility_hash().hash(&mut hasher);
     hasher.0.update(Sha256::digest(bytes));
     let hash = hasher.0.finalize();
-    let hex: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let mut hex = String::with_capacity(32);
+    for byte in hash.iter().take(16) {
+        // Writing to a string cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+    }
     format!("engine-{hex}.cwasm")
 }
 
@@ -168,7 +173,7 @@ fn write_part(part: &Path, code: &[u8]) -> io::Result<()> {
 fn check_private(directory: &Path) -> Result<(), CacheError> {
     let found = fs::symlink_metadata(directory)?;
     let owner = rustix::process::geteuid().as_raw();
-    if found.is_dir() && found.uid() == owner && found.mode() & 0o077 == 0 {
+    if found.is_dir() && found.uid() == owner && found.mode().trailing_zeros() >= 6 {
         Ok(())
     } else {
         Err(CacheError::NotPrivate(directory.to_owned()))

@@ -111,7 +111,11 @@ mod tests {
             (SessionError::NotFound { session: session() }, 404, None),
             (conflict, 409, Some(("status", Value::from("busy")))),
             (SessionError::Capacity { capacity: 3 }, 503, Some(("capacity", Value::from(3)))),
-            (SessionError::invalid("model", "no."), 400, Some(("field", Value::from("model")))),
+            (
+                SessionError::Invalid { field: "model".to_owned(), message: "no.".to_owned() },
+                400,
+                Some(("field", Value::from("model"))),
+            ),
             (SessionError::Store { message: "full".to_owned() }, 503, None),
             (SessionError::unavailable("stopping"), 503, None),
         ];

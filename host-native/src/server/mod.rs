@@ -70,7 +70,7 @@ impl ServerOptions {
             allow_hosts: Vec::new(),
             max_body: MAX_BODY,
             body_timeout: Duration::from_secs(30),
-            write_timeout: Duration::from_secs(60),
+            write_timeout: Duration::from_mins(1),
             keep_alive: Duration::from_secs(15),
             max_connections: 4_096,
         }

@@ -146,7 +146,7 @@ fn pending(calls: Vec<PendingInput>) -> Pending {
 }
 
 /// A line of the audit log with its number and time.
-pub(super) fn audit_entry(record: AuditRecord) -> serde_json::Value {
+pub(super) fn audit_entry(record: &AuditRecord) -> serde_json::Value {
     let mut entry = serde_json::Map::new();
     entry.insert("seq".to_owned(), record.seq.into());
     entry.insert("at".to_owned(), iso(record.at_ms).into());

@@ -1,4 +1,5 @@
 //! Pauses: answers whole and in part, by people and by the callback, over suspensions and restarts.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use tackroom::manager::{AnswerInput, Answers, PersonsAnswer, SessionError, SessionManager, Verdict};
 use tackroom::ports::{AnswerBody, Status};

@@ -1,4 +1,5 @@
 //! A host on fakes, and words for what tests do with it.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use tackroom::stores::MemoryStore;
 use tackroom::testing::{FakeAgent, FakeSandboxes, FakeSlice, FaultyStore};
 
 /// Far longer than anything here takes.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 /// The adapters of a host. They outlive it, as a database and agents' files do.
 pub(crate) struct World {

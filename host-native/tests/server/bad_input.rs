@@ -1,4 +1,5 @@
 //! What is sent wrong is refused with the right code and words, and changes nothing.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use serde_json::{Value, json};
 use tackroom::manager::ListQuery;

@@ -1,4 +1,5 @@
 //! The document says what is served, and what is served is in the document.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 

@@ -13,7 +13,7 @@ async fn a_reader_comes_back_at_a_cursor_and_sees_every_chunk_once() {
     let seen = reading.until("thre").await;
     // Its connection closes: the turn goes on.
     drop(reading);
-    let last = seen.lines().filter_map(|line| line.strip_prefix("id: ")).last().unwrap().to_owned();
+    let last = seen.lines().filter_map(|line| line.strip_prefix("id: ")).next_back().unwrap().to_owned();
     let rest = server.send("GET", &format!("{path}/turn"), &[("last-event-id", &last)], &[]).await;
     assert_eq!(rest.status, 200, "{rest:?}");
     let n = |cursor: &str| cursor.rsplit_once(':').unwrap().1.parse::<u64>().unwrap();

@@ -1,4 +1,5 @@
 //! Every item of the contract says what it is and since when it is there.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{fs, path::PathBuf};
 

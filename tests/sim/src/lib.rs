@@ -3,8 +3,10 @@
 //!
 //! After every step the invariants are checked; then the faults stop and every session must settle.
 
+mod adapters;
 pub mod agents;
 pub mod clients;
+mod endings;
 pub mod invariants;
 pub mod saboteur;
 pub mod store;

@@ -2,18 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use tackroom_core::effect::{Effect, EffectBody};
+use tackroom_core::effect::Effect;
 use tackroom_core::event::Event;
-use tackroom_core::input::{
-    Chunk, Completed, Due, Failure, FailureKind, Input, Outcome, SliceEnd, SliceOutcome, Verdict,
-};
-use tackroom_core::record::{Status, Usage};
+use tackroom_core::input::{Chunk, FailureKind, Input, SliceOutcome};
 use tackroom_core::step::Step;
 use tackroom_core::{Config, Engine, Limits, Now};
 
-use crate::agents::{self, Agent, Held};
+use crate::agents::Held;
 use crate::clients::{Clients, Wanted};
-use crate::invariants::{self, Broken, Memory, SECRET};
+use crate::invariants::{self, Broken, Memory};
 use crate::saboteur::{self, Fault};
 use crate::store::Store;
 use crate::trace::Trace;
@@ -21,12 +18,12 @@ use crate::{Report, Violation};
 
 /// Steps with faults, and the most steps in which a world without faults has to settle.
 const STEPS: u64 = 600;
-const SETTLE_STEPS: u64 = 60_000;
-const SESSIONS: u8 = 5;
+pub(crate) const SETTLE_STEPS: u64 = 60_000;
+pub(crate) const SESSIONS: u8 = 5;
 
 /// How an adapter will answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+pub(crate) enum Fate {
     Good,
     Fails(FailureKind),
     /// It takes effect, and the answer is lost or wrong.
@@ -41,7 +38,7 @@ enum Fate {
 /// Something that will happen.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "a world holds a few hundred of them")]
-enum Action {
+pub(crate) enum Action {
     Answer {
         host: u32,
         effect: Effect,
@@ -71,26 +68,26 @@ enum Action {
 /// See the module.
 #[derive(Debug)]
 pub struct World<'t> {
-    seed: u64,
-    rng: fastrand::Rng,
-    trace: &'t mut Trace,
-    fault: Option<Fault>,
-    engine: Engine,
-    config: Config,
-    host: u32,
-    now: Now,
-    deadline: Option<u64>,
-    queue: BTreeMap<(u64, u64), Action>,
-    order: u64,
-    store: Store,
-    held: Held,
-    clients: Clients,
-    memory: Memory,
-    calls: u64,
-    faults_on: bool,
-    steps: u64,
-    crashes: u64,
-    ended: bool,
+    pub(crate) seed: u64,
+    pub(crate) rng: fastrand::Rng,
+    pub(crate) trace: &'t mut Trace,
+    pub(crate) fault: Option<Fault>,
+    pub(crate) engine: Engine,
+    pub(crate) config: Config,
+    pub(crate) host: u32,
+    pub(crate) now: Now,
+    pub(crate) deadline: Option<u64>,
+    pub(crate) queue: BTreeMap<(u64, u64), Action>,
+    pub(crate) order: u64,
+    pub(crate) store: Store,
+    pub(crate) held: Held,
+    pub(crate) clients: Clients,
+    pub(crate) memory: Memory,
+    pub(crate) calls: u64,
+    pub(crate) faults_on: bool,
+    pub(crate) steps: u64,
+    pub(crate) crashes: u64,
+    pub(crate) ended: bool,
 }
 
 fn config(rng: &mut fastrand::Rng) -> Config {
@@ -154,7 +151,7 @@ impl<'t> World<'t> {
         Ok(Report { seed: self.seed, steps: self.steps, crashes: self.crashes, mark: self.trace.mark() })
     }
 
-    fn play(&mut self) -> Result<(), Broken> {
+    pub(crate) fn play(&mut self) -> Result<(), Broken> {
         self.input(Input::Start)?;
         self.later(10, Action::Client);
         while self.steps < STEPS {
@@ -166,13 +163,13 @@ impl<'t> World<'t> {
         self.shut_down()
     }
 
-    fn later(&mut self, in_ms: u64, action: Action) {
+    pub(crate) fn later(&mut self, in_ms: u64, action: Action) {
         self.order += 1;
         self.queue.insert((self.now.monotonic_ms + in_ms, self.order), action);
     }
 
     /// The next thing that happens: an action, or the engine's deadline.
-    fn advance(&mut self) -> Result<(), Broken> {
+    pub(crate) fn advance(&mut self) -> Result<(), Broken> {
         let next = self.queue.keys().next().map(|(at, _)| *at);
         let tick = match (next, self.deadline) {
             (Some(next), Some(deadline)) => deadline <= next,
@@ -192,7 +189,7 @@ impl<'t> World<'t> {
         self.act(action)
     }
 
-    fn act(&mut self, action: Action) -> Result<(), Broken> {
+    pub(crate) fn act(&mut self, action: Action) -> Result<(), Broken> {
         match action {
             Action::Answer { host, effect, fate } => self.answer(host, &effect, fate),
             Action::Push { agent, slice, chunks } => self.push(agent, slice, chunks),
@@ -215,11 +212,11 @@ impl<'t> World<'t> {
         }
     }
 
-    fn any_session(&mut self) -> String {
+    pub(crate) fn any_session(&mut self) -> String {
         format!("s{}", self.rng.u8(..SESSIONS))
     }
 
-    fn client(&mut self) -> Result<(), Broken> {
+    pub(crate) fn client(&mut self) -> Result<(), Broken> {
         let session = self.any_session();
         let pending = self.engine.summary(&session).map(|summary| summary.pending);
         let kept = self.store.rows.get(&session).map(|row| row.session.summary.pending.clone());
@@ -237,7 +234,7 @@ impl<'t> World<'t> {
         Ok(())
     }
 
-    fn command(&mut self, command: tackroom_core::input::Command) -> Result<(), Broken> {
+    pub(crate) fn command(&mut self, command: tackroom_core::input::Command) -> Result<(), Broken> {
         let id = command.id;
         let before = self.engine.stats();
         let now = self.now;
@@ -255,7 +252,7 @@ impl<'t> World<'t> {
         }
     }
 
-    fn input(&mut self, input: Input) -> Result<(), Broken> {
+    pub(crate) fn input(&mut self, input: Input) -> Result<(), Broken> {
         self.trace.line(format!("{} {input:?}", self.now.monotonic_ms));
         match self.engine.step(self.now, input) {
             Ok(step) => self.took(step),
@@ -263,7 +260,7 @@ impl<'t> World<'t> {
         }
     }
 
-    fn check(&mut self) -> Result<(), Broken> {
+    pub(crate) fn check(&mut self) -> Result<(), Broken> {
         self.steps += 1;
         self.engine.check().map_err(|words| {
             let number = words.split(' ').nth(1).and_then(|number| number.parse().ok()).unwrap_or(0);
@@ -279,7 +276,7 @@ impl<'t> World<'t> {
     }
 
     /// A step of the engine: its events are told, its effects begin.
-    fn took(&mut self, mut step: Step) -> Result<(), Broken> {
+    pub(crate) fn took(&mut self, mut step: Step) -> Result<(), Broken> {
         if let Some(fault) = self.fault {
             saboteur::sabotage(fault, &mut step, &mut self.rng);
         }
@@ -296,7 +293,7 @@ impl<'t> World<'t> {
         self.check()
     }
 
-    fn event(&mut self, event: Event) -> Result<(), Broken> {
+    pub(crate) fn event(&mut self, event: Event) -> Result<(), Broken> {
         invariants::no_secret(&event)?;
         match event {
             Event::Accepted(accepted) => {
@@ -323,7 +320,7 @@ impl<'t> World<'t> {
         Ok(())
     }
 
-    fn accepted(&mut self, command: u64, repeated: bool) -> Result<(), Broken> {
+    pub(crate) fn accepted(&mut self, command: u64, repeated: bool) -> Result<(), Broken> {
         let Some((session, wanted)) = self.clients.replied(command) else { return Ok(()) };
         match wanted {
             Wanted::Send(message) if !repeated => self.clients.messages.entry(session).or_default().push(message),
@@ -335,365 +332,5 @@ impl<'t> World<'t> {
             _ => {}
         }
         invariants::acknowledged(&self.clients, &self.store)
-    }
-
-    fn effect(&mut self, effect: Effect) -> Result<(), Broken> {
-        self.before(&effect)?;
-        let session = effect.session.clone();
-        match &effect.body {
-            EffectBody::StartTurn(start) => return self.slice(effect.id, start.agent, &session, Vec::new()),
-            EffectBody::ContinueTurn(given) => {
-                let not_taken = given.answers.iter().filter(|_| self.rng.u8(..4) == 0);
-                let not_taken = not_taken.map(|answer| answer.tool_call_id.clone()).collect();
-                return self.slice(effect.id, given.agent, &session, not_taken);
-            }
-            EffectBody::InterruptTurn(agent) => self.interrupt(agent.agent),
-            EffectBody::DestroyAgent(agent) => {
-                self.held.agents.remove(&agent.agent);
-            }
-            EffectBody::ReleaseSandbox(release) => {
-                let overdue = self.config.limits.release_timeout_ms;
-                self.later(overdue - 1, Action::Overdue { host: self.host, lease: release.lease });
-            }
-            _ => {}
-        }
-        let fate = self.fate(&effect.body);
-        let ms = self.rng.u64(1..200);
-        let host = self.host;
-        match fate {
-            Fate::Hangs => {}
-            Fate::Late => self.later(900_000, Action::Answer { host, effect, fate }),
-            Fate::Twice => {
-                self.later(ms, Action::Answer { host, effect: effect.clone(), fate: Fate::Good });
-                self.later(ms * 2, Action::Answer { host, effect, fate: Fate::Again });
-            }
-            fate => self.later(ms, Action::Answer { host, effect, fate }),
-        }
-        Ok(())
-    }
-
-    /// What must hold before an effect is done.
-    fn before(&mut self, effect: &Effect) -> Result<(), Broken> {
-        match &effect.body {
-            EffectBody::StartTurn(start) => {
-                if self.fault == Some(Fault::PromptTooEarly) {
-                    self.store.rows.remove(&effect.session);
-                }
-                self.memory.prompt(&effect.session, start, &self.store)
-            }
-            EffectBody::ContinueTurn(given) => self.memory.deliver(&effect.session, given, &self.store),
-            EffectBody::AcquireSandbox(_) => {
-                if self.fault == Some(Fault::TooManyLeases) {
-                    self.held.counted.insert(u64::MAX);
-                }
-                let used = self.held.counted.len();
-                match self.config.capacity {
-                    Some(capacity) if used >= capacity as usize => {
-                        Err((4, format!("{} gets a lease where {used} of {capacity} are taken", effect.session)))
-                    }
-                    _ => Ok(()),
-                }
-            }
-            EffectBody::SaveSession(save) => {
-                invariants::no_secret(&(&save.summary, &save.engine_state, &save.audit))?;
-                let fenced = self.memory.fenced.contains(&effect.session);
-                if fenced && save.revision > 1 && self.engine.summary(&effect.session).is_none() {
-                    return Err((10, format!("{} is written after another host took it", effect.session)));
-                }
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn fate(&mut self, body: &EffectBody) -> Fate {
-        if !self.faults_on {
-            return Fate::Good;
-        }
-        let store = matches!(body, EffectBody::SaveSession(_) | EffectBody::DeleteSession(_));
-        match self.rng.u8(..60) {
-            0 | 1 => Fate::Fails(FailureKind::Unavailable),
-            2 => Fate::Fails(FailureKind::Broken),
-            3 => Fate::Fails(FailureKind::Other),
-            4 if matches!(body, EffectBody::AcquireSandbox(_)) => Fate::Fails(FailureKind::Capacity),
-            // A write that has not landed by its deadline never does.
-            5 | 6 | 8 if store => Fate::GoodButFails,
-            7 => Fate::Hangs,
-            8 if matches!(body, EffectBody::LoadSession(_) | EffectBody::ClaimLive(_)) => Fate::Hangs,
-            8 => Fate::Late,
-            9 => Fate::Twice,
-            _ => Fate::Good,
-        }
-    }
-
-    fn answer(&mut self, host: u32, effect: &Effect, fate: Fate) -> Result<(), Broken> {
-        if host != self.host {
-            return Ok(());
-        }
-        // An answer that comes twice is one operation: a claim is not made again.
-        let claims = matches!(effect.body, EffectBody::LoadSession(_) | EffectBody::ClaimLive(_));
-        if fate == Fate::Again && claims {
-            return Ok(());
-        }
-        let failed = |kind| Outcome::Failed(Failure { kind, message: "by chance".into() });
-        let outcome = match fate {
-            Fate::Fails(kind) => {
-                self.held.counted.remove(&effect.id);
-                if let EffectBody::ReleaseSandbox(release) = &effect.body {
-                    // A lease is used up by the attempt to give it back.
-                    self.held.counted.remove(&release.lease);
-                    self.held.leases.remove(&release.lease);
-                }
-                failed(kind)
-            }
-            Fate::GoodButFails => {
-                self.good(effect, fate);
-                failed(FailureKind::Unavailable)
-            }
-            _ => self.good(effect, fate),
-        };
-        if let Outcome::Failed(failure) = &outcome
-            && matches!(failure.kind, FailureKind::Fenced | FailureKind::Stale)
-        {
-            self.memory.fenced.insert(effect.session.clone());
-        }
-        self.input(Input::Completed(Completed { effect: effect.id, outcome }))?;
-        if self.fault == Some(Fault::WritesFenced)
-            && self.memory.fenced.contains(&effect.session)
-            && let EffectBody::SaveSession(save) = &effect.body
-        {
-            let mut save = save.clone();
-            save.revision += 1;
-            let again = Effect { body: EffectBody::SaveSession(save), ..effect.clone() };
-            self.before(&again)?;
-        }
-        Ok(())
-    }
-
-    fn good(&mut self, effect: &Effect, fate: Fate) -> Outcome {
-        let id = effect.session.as_str();
-        match &effect.body {
-            EffectBody::SaveSession(save) => self.store.save(save),
-            EffectBody::LoadSession(_) => self.store.load(id),
-            EffectBody::ClaimLive(claim) => self.store.claim_live(claim.after.as_deref(), claim.limit),
-            EffectBody::RenewLeases(renew) => {
-                let held = |one: &&tackroom_core::effect::HeldSession| {
-                    self.store.rows.get(&one.session).is_some_and(|row| row.session.generation > one.generation)
-                };
-                Outcome::Renewed(renew.sessions.iter().filter(held).map(|one| one.session.clone()).collect())
-            }
-            EffectBody::DeleteSession(_) => {
-                self.store.rows.remove(id);
-                self.clients.forgot(id);
-                Outcome::Done
-            }
-            EffectBody::ListDue(due) => {
-                let now_ms = self.now.wall_ms;
-                let rows = self.store.rows.values().map(|row| &row.session.summary);
-                let due = rows.filter(|s| s.suspended_at_ms.is_some_and(|at| at + due.for_ms <= now_ms));
-                Outcome::Due(Due { now_ms, sessions: due.map(|summary| summary.id.clone()).collect() })
-            }
-            EffectBody::AcquireSandbox(_) if fate == Fate::Again => Outcome::Acquired,
-            EffectBody::StartAgent(_) if fate == Fate::Again => Outcome::Started(None),
-            EffectBody::AcquireSandbox(_) => {
-                self.held.leases.insert(effect.id, id.into());
-                // One that comes when nobody waits for it any more is given back at once.
-                if fate != Fate::Late {
-                    self.held.counted.insert(effect.id);
-                }
-                Outcome::Acquired
-            }
-            EffectBody::ReleaseSandbox(release) => {
-                self.held.leases.remove(&release.lease);
-                self.held.counted.remove(&release.lease);
-                Outcome::Done
-            }
-            EffectBody::StartAgent(_) => {
-                let agent = Agent { session: id.into(), slice: None, cursor: 0, interrupted: false };
-                self.held.agents.insert(effect.id, agent);
-                Outcome::Started(self.rng.bool().then(|| format!("{SECRET}-{id}")))
-            }
-            EffectBody::StopAgent(agent) => {
-                self.held.agents.remove(&agent.agent);
-                Outcome::Stopped(Some(format!("{SECRET}-{id}")))
-            }
-            EffectBody::Approve(_) => Outcome::Verdict(match self.rng.u8(..3) {
-                0 => None,
-                n => Some(Verdict { approved: n == 1, reason: None, edited_input: None, rule: None }),
-            }),
-            _ => Outcome::Done,
-        }
-    }
-
-    /// An agent begins a slice.
-    fn slice(&mut self, slice: u64, agent: u64, session: &str, not_taken: Vec<String>) -> Result<(), Broken> {
-        let running = self.held.agents.values().any(|agent| agent.session == session && agent.slice.is_some());
-        if running {
-            return Err((1, format!("{session} runs two turns at once")));
-        }
-        let Some(found) = self.held.agents.get_mut(&agent) else {
-            // The agent died a moment ago: its adapter says so.
-            return Ok(());
-        };
-        found.slice = Some(slice);
-        found.cursor = 0;
-        found.interrupted = false;
-        let plan = agents::plan(&mut self.rng, &mut self.calls, self.faults_on);
-        let mut ms = 0;
-        for chunks in plan.batches {
-            ms += self.rng.u64(1..2_000);
-            self.later(ms, Action::Push { agent, slice, chunks });
-        }
-        if let Some(outcome) = plan.end {
-            self.later(ms + 1, Action::EndSlice { agent, slice, outcome, not_taken });
-        }
-        Ok(())
-    }
-
-    fn interrupt(&mut self, agent: u64) {
-        let hangs = self.faults_on && self.rng.u8(..8) == 0;
-        let Some(found) = self.held.agents.get_mut(&agent) else { return };
-        if let (Some(slice), false) = (found.slice, hangs || found.interrupted) {
-            found.interrupted = true;
-            let ms = self.rng.u64(1..2_000);
-            let outcome = SliceOutcome::Interrupted;
-            self.later(ms, Action::EndSlice { agent, slice, outcome, not_taken: Vec::new() });
-        }
-    }
-
-    fn push(&mut self, agent: u64, slice: u64, chunks: Vec<Chunk>) -> Result<(), Broken> {
-        let Some(found) = self.held.agents.get_mut(&agent).filter(|agent| agent.slice == Some(slice)) else {
-            return Ok(());
-        };
-        let (session, cursor) = (found.session.clone(), found.cursor);
-        found.cursor += chunks.len() as u64;
-        let turn = self.engine.summary(&session).and_then(|summary| summary.turn).unwrap_or_default();
-        let texts: Vec<String> = chunks.iter().map(chunk_text).collect();
-        self.trace.line(format!("{} push {session} {turn} {cursor} {chunks:?}", self.now.monotonic_ms));
-        let mut pushed = self.engine.push(self.now, &session, &turn, cursor, chunks);
-        let step = pushed.step.take();
-        self.trace.line(format!("  {pushed:?}"));
-        self.memory.pushed(&session, &turn, &texts, &pushed)?;
-        match step {
-            Some(step) => self.took(step),
-            None => self.check(),
-        }
-    }
-
-    fn end_slice(
-        &mut self,
-        agent: u64,
-        slice: u64,
-        outcome: SliceOutcome,
-        not_taken: Vec<String>,
-    ) -> Result<(), Broken> {
-        let Some(found) = self.held.agents.get_mut(&agent).filter(|agent| agent.slice == Some(slice)) else {
-            return Ok(());
-        };
-        found.slice = None;
-        let usage = Usage { input_tokens: 1, output_tokens: 1, total_tokens: 2, cost_micro_usd: 1 };
-        let resume = self.rng.bool().then(|| format!("{SECRET}-{slice}"));
-        let end = SliceEnd { outcome, usage, resume, not_taken };
-        self.input(Input::Completed(Completed { effect: slice, outcome: Outcome::SliceEnded(end) }))
-    }
-
-    /// The host dies, with everything it held, and another one starts.
-    fn crash(&mut self) -> Result<(), Broken> {
-        self.crashes += 1;
-        self.host += 1;
-        self.trace.line(format!("{} crash", self.now.monotonic_ms));
-        // A write under way may have landed; everything else dies with the host.
-        for action in self.queue.values() {
-            if let Action::Answer { effect: Effect { body: EffectBody::SaveSession(save), .. }, .. } = action
-                && self.rng.bool()
-            {
-                self.store.save(save);
-            }
-        }
-        self.queue.retain(|_, action| !matches!(action, Action::Answer { .. }));
-        self.config.epoch = format!("e{}", self.host);
-        self.engine = Engine::new(self.config.clone());
-        self.deadline = None;
-        self.held = Held::default();
-        self.clients.waiting.clear();
-        self.memory.host_died();
-        self.input(Input::Start)
-    }
-
-    /// Without faults every session must come to rest and every caller get a reply.
-    fn settle(&mut self) -> Result<(), Broken> {
-        let limit = self.steps + SETTLE_STEPS;
-        while self.steps < limit {
-            for n in 0..SESSIONS {
-                self.unblock(&format!("s{n}"))?;
-            }
-            if self.is_settled() {
-                return invariants::acknowledged(&self.clients, &self.store);
-            }
-            self.advance()?;
-        }
-        let waiting = &self.clients.waiting;
-        let live: Vec<_> = (0..SESSIONS).filter_map(|n| self.engine.summary(&format!("s{n}"))).collect();
-        Err((7, format!("the world does not settle: {waiting:?} wait, sessions are {live:?}")))
-    }
-
-    fn unblock(&mut self, session: &str) -> Result<(), Broken> {
-        let Some(summary) = self.engine.summary(session) else { return Ok(()) };
-        let open = self.clients.waiting.values().any(|(other, _)| other == session);
-        if summary.status != Status::AwaitingInput || summary.stopping.is_some() || open {
-            return Ok(());
-        }
-        let command = if self.rng.bool() {
-            self.clients.answer(session, &summary.pending, true, &mut self.rng)
-        } else {
-            self.clients.interrupt(session)
-        };
-        self.command(command)
-    }
-
-    fn is_settled(&self) -> bool {
-        let rests = |n: u8| {
-            let Some(summary) = self.engine.summary(&format!("s{n}")) else { return true };
-            let resting = !matches!(summary.status, Status::Preparing | Status::Busy | Status::AwaitingInput);
-            resting && summary.stopping.is_none() && !summary.degraded
-        };
-        self.engine.stats().ready && self.clients.waiting.is_empty() && (0..SESSIONS).all(rests)
-    }
-
-    /// A clean end leaves nothing behind.
-    fn shut_down(&mut self) -> Result<(), Broken> {
-        self.input(Input::Shutdown)?;
-        let limit = self.steps + SETTLE_STEPS;
-        while (!self.ended || !self.queue.is_empty()) && self.steps < limit {
-            self.advance()?;
-        }
-        if !self.ended {
-            return Err((7, "the shutdown does not end".into()));
-        }
-        if let Some((lease, session)) = self.held.leases.first_key_value() {
-            return Err((8, format!("lease {lease} of {session} is leaked")));
-        }
-        if let Some((agent, found)) = self.held.agents.first_key_value() {
-            return Err((8, format!("agent {agent} of {} is leaked", found.session)));
-        }
-        let ours = |row: &&crate::store::Row| !self.store.taken.contains(&row.session.summary.id);
-        let live = self.store.rows.values().filter(ours).find(|row| row.session.summary.status.is_live());
-        match live {
-            Some(row) => Err((8, format!("{} is kept as live after the shutdown", row.session.summary.id))),
-            None => invariants::acknowledged(&self.clients, &self.store),
-        }
-    }
-}
-
-fn chunk_text(chunk: &Chunk) -> String {
-    let delta = |kind: &str, id: &str, text: &str| {
-        let text = serde_json::to_string(text).unwrap_or_default();
-        format!(r#"{{"type":"{kind}","id":"{id}","delta":{text}}}"#)
-    };
-    match chunk {
-        Chunk::Json(text) => text.clone(),
-        Chunk::TextDelta(one) => delta("text-delta", &one.id, &one.piece.text),
-        Chunk::ReasoningDelta(one) => delta("reasoning-delta", &one.id, &one.piece.text),
-        Chunk::ToolInputDelta(one) => one.piece.text.clone(),
     }
 }

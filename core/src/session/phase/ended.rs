@@ -15,10 +15,8 @@ pub(crate) fn ask(session: &mut Session, cx: &mut Cx, command: u64, ask: Ask) ->
         }
         Ask::Send(_) => Err(session.conflict("it cannot be brought back; create a new session.")),
         Ask::Continue(given) => session.continue_turn(cx, command, &given),
-        Ask::Suspend if session.status == Status::Failed => {
-            Err(session.conflict("it runs nothing that could be suspended."))
-        }
-        Ask::Interrupt | Ask::Suspend => {
+        Ask::Suspend => Err(session.conflict("it runs nothing that could be suspended.")),
+        Ask::Interrupt => {
             nothing_to_do(session, cx, command);
             Ok(())
         }

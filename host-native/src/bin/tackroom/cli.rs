@@ -55,7 +55,7 @@ pub(crate) struct SettingFlags {
     /// The directory that sessions are kept in [default: tackroom in the user's data directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<String>,
-    /// What clients have to send as a bearer token; safer in TACKROOM_TOKEN, which other users cannot see
+    /// What clients have to send as a bearer token; safer in `TACKROOM_TOKEN`, which other users cannot see
     #[arg(long, value_name = "TOKEN")]
     pub(crate) token: Option<String>,
     /// An origin whose web pages may use the server; may be repeated
@@ -105,7 +105,7 @@ pub(crate) struct SettingFlags {
 /// Which server to talk to.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Where {
-    /// The server's address, such as http://127.0.0.1:4310 [default: the one that holds the data directory]
+    /// The server's address, such as <http://127.0.0.1:4310> [default: the one that holds the data directory]
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
     #[command(flatten)]

@@ -54,7 +54,7 @@ impl Owner {
             match file.try_lock() {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) if Instant::now() < until => {
-                    std::thread::sleep(Duration::from_millis(20))
+                    std::thread::sleep(Duration::from_millis(20));
                 }
                 Err(TryLockError::WouldBlock) => return Err(taken(directory)),
                 Err(TryLockError::Error(error)) => return Err(unusable(error)),

@@ -57,7 +57,7 @@ fn shown(event: &NumberedEvent) -> Option<Bytes> {
         SessionEvent::Updated(summary) => ("session", serde_json::to_string(&Session::from(summary.clone())).ok()?),
         SessionEvent::Deleted { session } => ("deleted", json!({ "session": session }).to_string()),
         SessionEvent::Audited { session, entry } => {
-            ("audit", json!({ "session": session, "entry": audit_entry(entry.clone()) }).to_string())
+            ("audit", json!({ "session": session, "entry": audit_entry(entry) }).to_string())
         }
         SessionEvent::Warned { session, action, message } => {
             ("warning", json!({ "session": session, "action": action, "message": message }).to_string())

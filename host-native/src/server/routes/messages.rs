@@ -26,9 +26,9 @@ pub(super) async fn send(
     request: Request,
 ) -> Result<Response<Body>, ApiError> {
     let idempotency_key = key(request.headers())?;
-    let sent: Message = body::json(&app, request).await?;
-    let message = read(&sent.message)?;
-    let send = SendMessage { message, prompt: sent.prompt, model: sent.model, idempotency_key };
+    let body: Message = body::json(&app, request).await?;
+    let message = read(&body.message)?;
+    let send = SendMessage { message, prompt: body.prompt, model: body.model, idempotency_key };
     let stream = app.manager.send(&id, send).await?;
     Ok(turn::response(&app, stream))
 }

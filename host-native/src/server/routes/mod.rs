@@ -19,7 +19,7 @@ use serde::Serialize;
 use super::error::ApiError;
 use super::{App, body, guard};
 
-/// Every route, as the router and the OpenAPI document name it, with its methods.
+/// Every route, as the router and the `OpenAPI` document name it, with its methods.
 pub(super) fn router(app: App) -> Router {
     Router::new()
         .route("/v1/sessions", get(sessions::list).post(sessions::create))

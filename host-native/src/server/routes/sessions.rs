@@ -170,5 +170,5 @@ pub(super) async fn audit(State(app): State<App>, SessionId(id): SessionId, mut 
     query.end("after and limit are")?;
     let limit = u32::try_from(limit).unwrap_or(u32::MAX);
     let entries = app.manager.audit(&id, after, limit).await?;
-    Ok(json(StatusCode::OK, &Audit { entries: entries.into_iter().map(audit_entry).collect() }))
+    Ok(json(StatusCode::OK, &Audit { entries: entries.iter().map(audit_entry).collect() }))
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 /// Nothing here takes this long.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 /// A server's address, such as `127.0.0.1:4310`.
 pub(super) struct Client(pub(super) String);

@@ -30,13 +30,11 @@ impl Server {
             BufReader::new(out).read_line(&mut line)?;
         }
         let address = line.trim().rsplit_once("http://").map(|(_, address)| address.to_owned());
-        match address {
-            Some(address) => Ok(Self { child, client: Client(address) }),
-            None => {
-                let status = child.wait()?;
-                anyhow::bail!("the server ended with {status} before it listened")
-            }
-        }
+        let Some(address) = address else {
+            let status = child.wait()?;
+            anyhow::bail!("the server ended with {status} before it listened")
+        };
+        Ok(Self { child, client: Client(address) })
     }
 
     pub(super) fn pid(&self) -> u32 {

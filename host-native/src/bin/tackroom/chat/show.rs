@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn chunks_become_lines_and_nothing_that_a_terminal_obeys() {
         let mut shower = Shower::default();
-        let mut show = |data: &str| shower.show(&Event { name: String::new(), data: data.to_owned() });
+        let show = |data: &str| shower.show(&Event { name: String::new(), data: data.to_owned() });
         let text = [
             r#"{"type":"start"}"#,
             r#"{"type":"text-delta","id":"1","delta":"Hel"}"#,
@@ -80,7 +80,7 @@ mod tests {
             r#"{"type":"tool-output-available","toolCallId":"a","output":"x"}"#,
             "[DONE]",
         ]
-        .map(|data| show(data))
+        .map(show)
         .concat();
         assert_eq!(text, "Hello[31m\n[bash] ls | rm\n[done] x\n");
     }

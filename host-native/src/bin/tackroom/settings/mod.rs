@@ -244,7 +244,7 @@ mod tests {
         .unwrap();
         assert_eq!(settings.agent, AgentSetting::Scripted { scenario: Some("a.json".into()) });
         assert_eq!(settings.sandboxes, SandboxSetting::Shared(vec![5000, 5001, 5002, 6000]));
-        assert_eq!((settings.idle_timeout, settings.turn_timeout), (Some(Duration::from_secs(1_800)), None));
+        assert_eq!((settings.idle_timeout, settings.turn_timeout), (Some(Duration::from_mins(30)), None));
         assert_eq!((settings.listen.port(), settings.log_level), (0, LevelFilter::DEBUG));
     }
 
